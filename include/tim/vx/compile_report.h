@@ -1,0 +1,49 @@
+// CompileReport: where each operation of a compiled graph runs, and why.
+#ifndef TIM_VX_COMPILE_REPORT_H_
+#define TIM_VX_COMPILE_REPORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tim/vx/visibility.h"
+
+namespace tim {
+namespace vx {
+
+/// One operation of the graph.
+struct OpPlacement {
+  std::string op;       ///< label, such as "Add#12 'block2/residual'"
+  std::string kind;     ///< name of its OpDef
+  std::string backend;  ///< who runs it
+  std::string kernel;   ///< the chosen candidate, or what it was fused into
+  std::string reason;   ///< why there
+  /// Candidates and backends that refused, each with its reason.
+  std::vector<std::string> refusals;
+};
+
+/// The result of Compile() in figures. A plain value.
+class TIMCL_API CompileReport {
+ public:
+  std::vector<OpPlacement> ops;
+  std::vector<std::string> warnings;
+  std::string device;        ///< which device, and why it was chosen
+  size_t steps = 0;          ///< entries of the plan that Run() walks
+  size_t syncs = 0;          ///< host-device synchronisations per Run()
+  size_t partitions = 0;     ///< subgraphs handed to backends
+  size_t launches = 0;       ///< kernel launches per Run()
+  uint64_t arena_bytes = 0;  ///< intermediate values, packed by lifetime
+  uint64_t constant_bytes = 0;
+  double compile_ms = 0;
+  size_t programs_built = 0;       ///< compiled from source
+  size_t programs_from_cache = 0;  ///< loaded from the disk cache
+
+  /// A table for people: op, kind, backend, kernel, reason; then warnings and one summary line.
+  std::string ToText() const;
+};
+
+}  // namespace vx
+}  // namespace tim
+
+#endif  // TIM_VX_COMPILE_REPORT_H_

@@ -1,0 +1,29 @@
+// Feature macros that callers of the original API test before they name an operator. A macro is
+// defined here only while its operator exists; those of CumSum, Mod, MaxPool3d, the arg-max pools,
+// ScatterND_ONNX_V16, GatherElements and TinyYolov4Postprocess arrive with their headers.
+#ifndef TIM_VX_FEATURES_H_
+#define TIM_VX_FEATURES_H_
+
+#ifndef VSI_FEAT_OP_COS
+#define VSI_FEAT_OP_COS 1
+#endif
+#ifndef VSI_FEAT_OP_TAN
+#define VSI_FEAT_OP_TAN 1
+#endif
+#ifndef VSI_FEAT_OP_ATAN
+#define VSI_FEAT_OP_ATAN 1
+#endif
+#ifndef VSI_FEAT_OP_ATANH
+#define VSI_FEAT_OP_ATANH 1
+#endif
+#ifndef VSI_FEAT_OP_ACOSH
+#define VSI_FEAT_OP_ACOSH 1
+#endif
+#ifndef _VSI_NN_OP_SELU_H
+#define _VSI_NN_OP_SELU_H 1
+#endif
+#ifndef _VSI_NN_OP_CELU_H
+#define _VSI_NN_OP_CELU_H 1
+#endif
+
+#endif  // TIM_VX_FEATURES_H_
