@@ -1,0 +1,230 @@
+// Attributes of operators. An op declares a plain struct once, with TIMCL_FIELDS; equality, hash,
+// text form and the name -> value map (AttrMap) that delegates, plugins and binary graphs read are
+// views of that declaration.
+#ifndef TIM_VX_ATTRS_H_
+#define TIM_VX_ATTRS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tim/vx/result.h"
+#include "tim/vx/visibility.h"
+
+namespace tim::vx {
+
+using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string,
+                               std::vector<int64_t>, std::vector<double>, std::vector<std::byte>>;
+
+/// Attributes by name, in the order of their declaration. A value type.
+class TIMCL_API AttrMap {
+ public:
+  using Entry = std::pair<std::string, AttrValue>;
+  AttrMap() = default;
+  AttrMap(std::initializer_list<Entry> entries) : entries_(entries) {}
+  const AttrValue* Find(std::string_view name) const;
+  AttrMap& Set(std::string name, AttrValue value);
+  size_t size() const { return entries_.size(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  /// "axis=1, pads=[0,0,1,1]"; reads back with ParseAttrs.
+  std::string ToText() const;
+  bool operator==(const AttrMap& o) const { return entries_ == o.entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// Inverse of AttrMap::ToText. kInvalidArgument names the place.
+TIMCL_API Result<AttrMap> ParseAttrs(std::string_view text);
+
+/// What is generated from TIMCL_FIELDS for one struct.
+struct AttrSchema {
+  std::shared_ptr<const void> (*make_default)();
+  AttrMap (*to_map)(const void*);
+  /// Starts from the defaults; an unknown name or a value of another kind is kInvalidArgument.
+  Result<std::shared_ptr<const void>> (*from_map)(const AttrMap&);
+};
+
+/// An immutable attribute struct of any op. Copies share it.
+class AnyAttrs {
+ public:
+  AnyAttrs() = default;
+  AnyAttrs(const AttrSchema* schema, std::shared_ptr<const void> data)
+      : schema_(schema), data_(std::move(data)) {}
+  const AttrSchema* schema() const { return schema_; }
+  const void* data() const { return data_.get(); }
+  AttrMap Map() const { return schema_ ? schema_->to_map(data_.get()) : AttrMap(); }
+
+ private:
+  const AttrSchema* schema_ = nullptr;
+  std::shared_ptr<const void> data_;
+};
+
+namespace attrs_detail {
+
+template <class T>
+struct IsSequence : std::false_type {};
+template <class T>
+struct IsSequence<std::vector<T>> : std::true_type {};
+template <class T, size_t N>
+struct IsSequence<std::array<T, N>> : std::true_type {};
+
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
+template <class T>
+AttrValue ToValue(const T& v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return v;
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+    return static_cast<int64_t>(v);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<double>(v);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return v;
+  } else {
+    static_assert(IsSequence<T>::value, "unsupported type of attribute");
+    using E = typename T::value_type;
+    if constexpr (std::is_floating_point_v<E>) {
+      return std::vector<double>(v.begin(), v.end());
+    } else {
+      std::vector<int64_t> out;
+      for (const auto& e : v) out.push_back(static_cast<int64_t>(e));
+      return out;
+    }
+  }
+}
+
+template <class To, class From>
+bool FitsInto(From v) {
+  if constexpr (std::is_enum_v<To>) {
+    return true;
+  } else if constexpr (std::is_integral_v<To>) {
+    const To t = static_cast<To>(v);
+    return static_cast<From>(t) == v && (t < To{}) == (v < From{});
+  } else {
+    return true;
+  }
+}
+
+template <class T>
+bool FromValue(const AttrValue& v, T* out) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (auto* b = std::get_if<bool>(&v)) return *out = *b, true;
+    if (auto* i = std::get_if<int64_t>(&v)) return *out = *i != 0, true;
+    return false;
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+    if (auto* i = std::get_if<int64_t>(&v); i && FitsInto<T>(*i))
+      return *out = static_cast<T>(*i), true;
+    return false;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (auto* d = std::get_if<double>(&v)) return *out = static_cast<T>(*d), true;
+    if (auto* i = std::get_if<int64_t>(&v)) return *out = static_cast<T>(*i), true;
+    return false;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (auto* s = std::get_if<std::string>(&v)) return *out = *s, true;
+    return false;
+  } else {
+    auto fill = [&](const auto& from) {
+      using E = typename T::value_type;
+      if constexpr (IsVector<T>::value) {
+        out->resize(from.size());
+      } else if (from.size() != out->size()) {
+        return false;
+      }
+      for (size_t i = 0; i < from.size(); ++i) {
+        if (!FitsInto<E>(from[i])) return false;
+        (*out)[i] = static_cast<E>(from[i]);
+      }
+      return true;
+    };
+    if (auto* i = std::get_if<std::vector<int64_t>>(&v)) return fill(*i);
+    if constexpr (std::is_floating_point_v<typename T::value_type>) {
+      if (auto* d = std::get_if<std::vector<double>>(&v)) return fill(*d);
+    }
+    return false;
+  }
+}
+
+/// Splits "axis, exclusive" at commas; the text comes from the preprocessor.
+TIMCL_API std::vector<std::string> SplitNames(const char* text);
+
+template <class A>
+AttrMap ToMap(const void* data) {
+  AttrMap map;
+  const auto names = SplitNames(A::FieldNames());
+  size_t i = 0;
+  std::apply([&](const auto&... f) { (map.Set(names[i++], ToValue(f)), ...); },
+             static_cast<const A*>(data)->Fields());
+  return map;
+}
+
+template <class A>
+Result<std::shared_ptr<const void>> FromMap(const AttrMap& map) {
+  auto out = std::make_shared<A>();
+  const auto names = SplitNames(A::FieldNames());
+  size_t used = 0, i = 0;
+  std::string bad;
+  std::apply(
+      [&](auto&... f) {
+        auto one = [&](auto& field) {
+          const std::string& name = names[i++];
+          const AttrValue* v = map.Find(name);
+          if (v == nullptr) return;
+          ++used;
+          if (!FromValue(*v, &field)) bad = name;
+        };
+        (one(f), ...);
+      },
+      out->Fields());
+  if (!bad.empty()) {
+    return Status::Error(Code::kInvalidArgument,
+                         "attribute '" + bad + "' has a value of the wrong kind or size");
+  }
+  if (used != map.size()) {
+    for (const auto& [name, value] : map) {
+      bool known = false;
+      for (const auto& n : names) known = known || n == name;
+      if (!known) {
+        return Status::Error(Code::kInvalidArgument, "unknown attribute '" + name + "' (known: " +
+                                                         std::string(A::FieldNames()) + ")");
+      }
+    }
+  }
+  return std::shared_ptr<const void>(std::move(out));
+}
+
+}  // namespace attrs_detail
+
+template <class A>
+inline constexpr AttrSchema kAttrSchema = {
+    +[]() -> std::shared_ptr<const void> { return std::make_shared<A>(); },
+    &attrs_detail::ToMap<A>,
+    &attrs_detail::FromMap<A>,
+};
+
+template <class A>
+AnyAttrs MakeAttrs(A attrs) {
+  return AnyAttrs(&kAttrSchema<A>, std::make_shared<A>(std::move(attrs)));
+}
+
+}  // namespace tim::vx
+
+/// Names the members of an attribute struct, once, in the order of the text form.
+#define TIMCL_FIELDS(...)                                            \
+  static constexpr const char* FieldNames() { return #__VA_ARGS__; } \
+  auto Fields() { return std::tie(__VA_ARGS__); }                    \
+  auto Fields() const { return std::tie(__VA_ARGS__); }
+
+#endif  // TIM_VX_ATTRS_H_

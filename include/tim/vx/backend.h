@@ -1,0 +1,161 @@
+// Backend: what any executor of subgraphs implements. OpenCL, the reference interpreter, and later
+// delegates and plugins all stand behind it; the compiler knows none of them by name.
+#ifndef TIM_VX_BACKEND_H_
+#define TIM_VX_BACKEND_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tim/vx/op_def.h"
+
+namespace tim::vx {
+
+class CompileOption;
+
+struct BackendInfo {
+  std::string name, vendor, version;
+  std::string device;  // the device it runs on, "host" for plain C++
+};
+
+/// A read-only piece of a graph: all of it while partitioning, one partition while compiling.
+class TIMCL_API GraphView {
+ public:
+  GraphView() = default;
+  /// `ops`: node ids in topological order. Inputs and outputs are derived: values that cross the
+  /// border, constants left out, each once, in the order of first use.
+  GraphView(const ir::Graph* graph, std::vector<int> ops);
+  const std::vector<OpView>& Ops() const { return ops_; }
+  const std::vector<TensorView>& Inputs() const { return inputs_; }
+  const std::vector<TensorView>& Outputs() const { return outputs_; }
+  const ir::Graph* graph() const { return graph_; }
+
+ private:
+  const ir::Graph* graph_ = nullptr;
+  std::vector<OpView> ops_;
+  std::vector<TensorView> inputs_, outputs_;
+};
+
+/// A backend's answer to Partition: what it takes, and why not the rest.
+class TIMCL_API Selection {
+ public:
+  /// Takes the op. Ops with different partition indices are never put into the same partition.
+  void Select(const OpView& op, int partition_index = 0);
+  void Reject(const OpView& op, std::string why);
+  /// Not as a whole; its expansion would be welcome.
+  void OnlyExpanded(const OpView& op, std::string why);
+
+  struct Answer {
+    bool selected = false, expand = false;
+    int partition_index = 0;
+    std::string why;
+  };
+  const std::map<int, Answer>& answers() const { return answers_; }
+
+ private:
+  std::map<int, Answer> answers_;
+};
+
+/// Compiled code. `live` passes in-process objects straight through; `bytes` is the serialized form
+/// where there is one.
+struct CodeModule {
+  std::vector<std::byte> bytes;
+  std::shared_ptr<void> live;
+  std::string format;
+};
+struct Call {
+  size_t module = 0;
+  std::string entry;
+  /// Memory that the call needs while it runs, from the graph's arena (64-byte aligned; origin a
+  /// multiple of 128).
+  size_t scratch_bytes = 0;
+  /// Memory that it needs from Prepare to the end of the last Run (headers of emulated images,
+  /// say).
+  size_t persistent_bytes = 0;
+};
+/// calls[i] belongs to partition i. A partition refused with kUnsupported has its reason in
+/// refusals[i] and goes to the next backend.
+struct CompiledUnits {
+  std::vector<CodeModule> modules;
+  std::vector<Call> calls;
+  std::map<size_t, std::string> refusals;
+  /// Node id -> kernel that serves it, "fused into ..." and the like; the refusals of other
+  /// candidates.
+  std::map<int, std::string> kernel_of;
+  std::map<int, std::vector<std::string>> refused_kernels;
+  size_t launches = 0, programs_built = 0, programs_from_cache = 0;
+  uint64_t constant_bytes = 0;
+  std::vector<std::string> warnings;
+};
+
+namespace kernel {
+
+/// Memory of one tensor, or of a piece of scratch. `storage` outlives the kernel; its address may
+/// change between Runs (a user swaps the handle), so kernels read `Data()` in Execute, not before.
+class TIMCL_API Memory {
+ public:
+  virtual ~Memory();
+  virtual void* data() const = 0;  // host address, 64-byte aligned
+  virtual size_t bytes() const = 0;
+  /// Grows when the host wrote to it by other means than a kernel's Execute.
+  virtual uint64_t host_version() const = 0;
+  /// True when `header` bytes in front of data() belong to it as well (memory that the library
+  /// allocated).
+  virtual bool has_header() const = 0;
+  static constexpr size_t kHeaderBytes = 128;
+};
+struct Buffer {
+  TensorType type;
+  std::string name;
+  Memory* memory = nullptr;
+  size_t offset = 0;  // bytes into memory
+  bool constant = false;
+  void* Data() const { return static_cast<std::byte*>(memory->data()) + offset; }
+};
+struct Io {
+  std::vector<Buffer> inputs, outputs;  // as GraphView::Inputs/Outputs
+  Buffer scratch, persistent;           // type is meaningless; memory null when not asked for
+};
+
+/// The unit that runs: one partition. Prepare once, Execute per Run.
+class TIMCL_API Kernel {
+ public:
+  virtual ~Kernel();
+  virtual Status Prepare(const Io& io) = 0;
+  /// May return before the work is done; then Wait() is called before any other backend or the host
+  /// looks at the outputs.
+  virtual Status Execute() = 0;
+  /// Blocks until everything that Execute started is done and visible to the host.
+  virtual Status Wait() { return Status(); }
+  /// Kernels with the same domain run in order without a Wait between them; null: Execute is
+  /// synchronous.
+  virtual const void* SyncDomain() const { return nullptr; }
+};
+
+}  // namespace kernel
+
+/// What a backend may know of a compilation.
+struct CompileEnv {
+  bool fuse = true;
+  std::string dump_dir;  // "" = off
+};
+
+/// Implementations need not be safe for concurrent use: a Context serialises calls.
+class TIMCL_API Backend {
+ public:
+  virtual ~Backend();
+  virtual const BackendInfo& Info() const = 0;
+  /// Called once, when the backend is added. kUnsupported: skip me, with the reason.
+  virtual Status Init() { return Status(); }
+  /// Answers for each op of the view. An op not answered counts as rejected.
+  virtual Status Partition(const GraphView& graph, Selection* selection) = 0;
+  virtual Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
+                         CompiledUnits* units) = 0;
+  virtual Status Load(const CodeModule& module, const std::string& entry,
+                      std::unique_ptr<kernel::Kernel>* kernel) = 0;
+};
+
+}  // namespace tim::vx
+#endif  // TIM_VX_BACKEND_H_

@@ -1,0 +1,128 @@
+// KernelSpec: one OpenCL launch as plain data. Built-in ops, custom ops and plugins fill in the
+// same struct.
+#ifndef TIM_VX_KERNEL_SPEC_H_
+#define TIM_VX_KERNEL_SPEC_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tim::vx {
+
+/// What a device can do, as kernel candidates may ask. Filled from the device or, ahead of time,
+/// from a profile.
+struct DeviceCaps {
+  std::string platform, name, vendor, driver;
+  bool is_cpu = false;
+  /// PoCL on a CPU: explicit float16 register tiles compile to wide FMA without spills (design
+  /// rule, measured).
+  bool register_tiles_pay = false;
+  /// Host and device see the same memory, so buffers over host memory need no copies.
+  bool shared_memory = false;
+  bool correctly_rounded_divide = false;
+  int opencl_version = 120;  // 120, 200, 300
+  uint32_t compute_units = 1;
+  size_t max_work_group = 1;
+  uint64_t max_allocation = 0, global_memory = 0;
+  size_t buffer_alignment = 128;  // bytes; origins of sub-buffers are multiples of it
+};
+
+/// One parameter of a kernel that stands for memory. Parameters come in the order: operands, sizes,
+/// reals.
+struct Operand {
+  enum class Kind {
+    kInput,    // input `index` of the op
+    kOutput,   // output `index` of the op
+    kData,     // read-only bytes computed at Compile(): packed weights, multipliers
+    kScratch,  // `bytes` of device memory, undefined at the start, shared by the launches of one op
+               // that use the same `index`
+    kLocal,    // `bytes` of local memory
+    kInt,
+    kUint,
+    kFloat,
+    kByte,  // a scalar: custom ops only; built-in kernels use sizes and reals
+  };
+  Kind kind = Kind::kInput;
+  /// Prefix of the macros that the prelude makes for it: X gives IN(X), LOAD(X, i), X_t. Empty: a
+  /// plain pointer.
+  std::string name;
+  size_t index = 0;
+  std::shared_ptr<const std::vector<std::byte>> data;  // kData
+  std::string element = "float";                       // kData, kScratch: OpenCL element type
+  size_t bytes = 0;                                    // kScratch, kLocal
+  union {
+    int32_t i;
+    uint32_t u;
+    float f;
+    uint8_t b;
+  } scalar = {0};
+};
+
+inline Operand In(size_t index, std::string name) {
+  Operand o;
+  o.kind = Operand::Kind::kInput, o.index = index, o.name = std::move(name);
+  return o;
+}
+inline Operand Out(size_t index, std::string name) {
+  Operand o;
+  o.kind = Operand::Kind::kOutput, o.index = index, o.name = std::move(name);
+  return o;
+}
+/// Read-only data computed by the op, as a buffer of `T` (float, int, ...): parameter DATA(name).
+template <class T>
+Operand Data(const std::vector<T>& values, std::string name, std::string element) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(bytes->data(), values.data(), bytes->size());
+  Operand o;
+  o.kind = Operand::Kind::kData, o.name = std::move(name), o.element = std::move(element);
+  o.data = std::move(bytes);
+  return o;
+}
+inline Operand Scratch(size_t index, size_t bytes, std::string name, std::string element) {
+  Operand o;
+  o.kind = Operand::Kind::kScratch, o.index = index, o.bytes = bytes;
+  o.name = std::move(name), o.element = std::move(element);
+  return o;
+}
+
+/// One launch. The kernel's parameters are: every operand in order (quantized tensors bring their
+/// scale and zero point along, by the macros IN and OUT), then `sizes` as int (SIZE), then `reals`
+/// as float (REAL).
+struct KernelSpec {
+  std::string source;  // name in the kernel table ("cumsum.cl")
+  std::string entry;   // kernel function
+  std::vector<Operand> operands;
+  std::vector<std::pair<std::string, int64_t>>
+      sizes;  // kernel arguments: do not enter the program's key
+  std::vector<std::pair<std::string, float>> reals;  // likewise
+  std::vector<std::pair<std::string, std::string>>
+      defines;  // what changes the code: enters the program's key
+  uint32_t dims = 1;
+  std::array<size_t, 3> global = {
+      1, 1, 1};  // work-items; rounded up to `local`: kernels test their bounds
+  std::array<size_t, 3> local = {1, 1, 1};  // always explicit, and the same for every shape
+  /// Whether point-wise ops may be fused into the store of output 0. kScalar: each element is
+  /// stored once, through STORE, STORE_ACC or COPY. kVector: float32 results pass through
+  /// EPILOGUE(v) or EPILOGUE16(v) instead.
+  enum class Epilogue { kNone, kScalar, kVector };
+  Epilogue epilogue = Epilogue::kNone;
+  /// acc_t is float even where every operand is an unquantized integer (functions that have no
+  /// integer form).
+  bool float_math = false;
+  /// Literal text of a user's kernel instead of `source`; built as a program of its own with
+  /// `build_options`.
+  std::string user_source;
+  std::string build_options;
+  bool image_operands = false;  // user kernels: parameters declared image2d_t or image2d_array_t
+                                // are emulated over buffers
+  double flops = 0;  // arithmetic of the launch, for benchmarks and profiles; 0 = unknown
+};
+using Launches = std::vector<KernelSpec>;
+
+}  // namespace tim::vx
+#endif  // TIM_VX_KERNEL_SPEC_H_

@@ -1,0 +1,73 @@
+// What the compile half hands to the run half: one partition as plain data. A binary graph will
+// store the same.
+#ifndef TIMCL_BACKENDS_OPENCL_RUN_PLAN_H_
+#define TIMCL_BACKENDS_OPENCL_RUN_PLAN_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tim/vx/backend.h"
+
+namespace tim::vx::opencl {
+
+/// One kernel function to be built. Variants with an empty `user_source` share one program.
+struct Variant {
+  std::string text;     // kernels::VariantText::text, or the user's source with its prelude
+  std::string entry;    // function in the user's source; built-in ones are renamed in the program
+  std::string origin;   // source file or op label, for messages
+  std::string options;  // user's build options; built-in ones have none
+  bool user = false;    // a program of its own
+  bool images = false;  // image parameters are emulated: read which ones with clGetKernelArgInfo
+                        // after the build
+};
+
+/// One kernel argument.
+struct Arg {
+  enum class Kind {
+    kInput,       // partition input `index`
+    kOutput,      // partition output `index`
+    kInternal,    // a value inside the partition: `offset` bytes into the scratch, `bytes` long
+    kPersistent,  // the same in the persistent memory (header of 128 bytes directly before
+                  // `offset`)
+    kConstant,    // PartitionPlan::constants[index]
+    kLocal,       // `bytes` of local memory
+    kScalar,      // `bytes` of `value`
+  };
+  Kind kind = Kind::kScalar;
+  size_t index = 0, offset = 0, bytes = 0;
+  std::array<std::byte, 8> value{};
+  /// Tensor operands of user kernels: what the emulated image is told. Unused for built-in kernels.
+  TensorType type;
+};
+
+struct Launch {
+  size_t variant = 0;
+  std::vector<Arg> args;
+  uint32_t dims = 1;
+  std::array<size_t, 3> global{1, 1, 1};
+  std::array<size_t, 3> local{0, 0, 0};  // {0,0,0}: the runtime chooses (user kernels only)
+  std::string label;                     // op label(s), for messages, profiles and traces
+  std::string kernel;                    // candidate name
+  double flops = 0;
+};
+
+/// Read-only memory: a graph constant, or data packed at Compile().
+struct Constant {
+  std::shared_ptr<const kernel::Memory> memory;  // a graph constant's storage
+  std::shared_ptr<const std::vector<std::byte>> data;
+  TensorType type;
+};
+
+struct PartitionPlan {
+  std::vector<Variant> variants;
+  std::vector<Launch> launches;
+  std::vector<Constant> constants;
+  size_t scratch_bytes = 0, persistent_bytes = 0;
+};
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_RUN_PLAN_H_

@@ -1,0 +1,51 @@
+// Storage: see storage.h.
+#include "base/storage.h"
+
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+namespace tim::vx::base {
+namespace {
+constexpr size_t kAlignment = 128;
+}
+
+std::shared_ptr<Storage> Storage::Allocate(size_t bytes) {
+  if (bytes > std::numeric_limits<size_t>::max() / 2) return nullptr;
+  const size_t total = (bytes + kHeaderBytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* block = std::aligned_alloc(kAlignment, total);
+  if (block == nullptr) return nullptr;
+  std::shared_ptr<Storage> storage(new Storage());
+  storage->owned_ = block;
+  storage->data_ = static_cast<std::byte*>(block) + kHeaderBytes;
+  storage->bytes_ = bytes;
+  return storage;
+}
+
+std::shared_ptr<Storage> Storage::Wrap(void* data, size_t bytes) {
+  std::shared_ptr<Storage> storage(new Storage());
+  storage->data_ = data;
+  storage->bytes_ = bytes;
+  storage->volatile_ = true;
+  return storage;
+}
+
+Storage::~Storage() { std::free(owned_); }
+
+void* Storage::SwapPointer(void* data) {
+  void* previous = std::exchange(data_, data);
+  volatile_ = true;
+  ++version_;
+  return previous;
+}
+
+void Storage::SwapWith(Storage& other) {
+  std::swap(data_, other.data_);
+  std::swap(owned_, other.owned_);
+  std::swap(volatile_, other.volatile_);
+  // Both contents changed: versions only ever grow, so nobody takes the new data for the old.
+  const uint64_t next = (version_ > other.version_ ? version_ : other.version_) + 1;
+  version_ = other.version_ = next;
+}
+
+}  // namespace tim::vx::base

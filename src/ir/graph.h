@@ -1,0 +1,99 @@
+// The graph under compilation: values (edges) and nodes (uses of an OpDef), both named by small
+// integers. Passes edit it in place; ids are never reused, dead nodes are marked.
+#ifndef TIMCL_IR_GRAPH_H_
+#define TIMCL_IR_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/storage.h"
+#include "tim/vx/op_def.h"
+
+namespace tim::vx::ir {
+
+enum class Role {
+  kTransient,  // lives inside a run
+  kInput,      // graph input, or state read: the user's memory
+  kOutput,     // graph output, or state written
+  kConstant,
+};
+
+struct Value {
+  TensorType type;
+  std::string name;
+  Role role = Role::kTransient;
+  /// Inputs, outputs, constants: the memory that holds the data. Null for transients.
+  std::shared_ptr<base::Storage> storage;
+  int producer = -1;  // node id
+  /// The shape was left open (TRANSIENT, or declared {}): inference sets it.
+  bool infer_shape = false;
+};
+
+struct Node {
+  const OpDef* def = nullptr;
+  std::shared_ptr<const OpDef> owned_def;  // ops made at run time
+  AnyAttrs attrs;
+  std::vector<int> inputs;   // value ids, -1 = left out
+  std::vector<int> outputs;  // value ids
+  /// What the op computes for each output: the value's type, its shape replaced by the inferred one
+  /// (same bytes).
+  std::vector<TensorType> out_types;
+  std::string name;
+  int number =
+      0;  // in the user's order of creation; expansions keep the number of the op they come from
+  bool dead = false;
+};
+
+class Graph {
+ public:
+  int AddValue(Value value);
+  int AddNode(Node node);
+  /// Marks a node dead and clears it as producer.
+  void Kill(int node);
+
+  std::vector<Value>& values() { return values_; }
+  const std::vector<Value>& values() const { return values_; }
+  Value& value(int id) { return values_[static_cast<size_t>(id)]; }
+  const Value& value(int id) const { return values_[static_cast<size_t>(id)]; }
+  std::vector<Node>& nodes() { return nodes_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  Node& node(int id) { return nodes_[static_cast<size_t>(id)]; }
+  const Node& node(int id) const { return nodes_[static_cast<size_t>(id)]; }
+
+  /// Live nodes so that producers come before consumers, else in order of creation. kInvalidGraph
+  /// names an op of a cycle.
+  Result<std::vector<int>> TopologicalOrder() const;
+  /// For each value: the live nodes that read it, each once.
+  std::vector<std::vector<int>> Consumers() const;
+  size_t LiveNodes() const;
+
+  OpView view(int node) const { return OpView(this, node); }
+
+ private:
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+};
+
+/// The invariants that hold between passes: ids in range, one producer per value, producers agree,
+/// no cycle, types complete (after inference). kInternal names the first that is broken.
+Status CheckInvariants(const Graph& graph, bool types_known);
+
+/// Runs the op's own verify and infer for one node (operand counts, dtypes, shapes) and fills
+/// out_types; sets open shapes.
+Status VerifyNode(Graph& graph, int node);
+
+// Text form; reads back in (parse.cc has the grammar).
+struct PrintOptions {
+  /// Constants larger than this many bytes are printed as "elided" and do not read back.
+  size_t max_constant_bytes = 4096;
+};
+std::string Print(const Graph& graph, const PrintOptions& options = {});
+Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry);
+/// Graphviz drawing: ops as boxes, constants left out, edges labelled with their types.
+/// `cluster_of[node]` groups nodes.
+std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of = {});
+
+}  // namespace tim::vx::ir
+#endif  // TIMCL_IR_GRAPH_H_

@@ -1,0 +1,59 @@
+// Turns a KernelSpec and the types of its operands into the text of one kernel variant and the list
+// of its arguments.
+#ifndef TIMCL_KERNELS_PRELUDE_H_
+#define TIMCL_KERNELS_PRELUDE_H_
+
+#include <string>
+#include <vector>
+
+#include "tim/vx/kernel_spec.h"
+#include "tim/vx/op_def.h"
+#include "tim/vx/result.h"
+
+namespace tim::vx::kernels {
+
+/// One point-wise op fused behind a kernel: the value passes through `before` (the type of the
+/// tensor that fusion removed), then through the expression.
+struct Stage {
+  TensorType before;
+  std::string expression;  // of x and p0..p3
+  float params[4] = {0, 0, 0, 0};
+};
+
+/// A scalar that follows a tensor parameter.
+struct ScalarArg {
+  bool is_float = true;
+  float f = 0;
+  int32_t i = 0;
+};
+
+struct VariantText {
+  /// Self-contained but for tensor.clh and FN: the same for equal code, whatever the shapes, scales
+  /// and attribute values.
+  std::string text;
+  std::string entry;
+  std::string origin;                                // source file, for messages
+  std::vector<std::vector<ScalarArg>> operand_args;  // by operand: the scalars right behind it
+};
+
+/// The text of a source by name; TIMCL_KERNEL_DIR (`override_dir`) replaces the built-in one.
+/// kNotFound lists nothing else.
+Result<std::string> FindSource(const std::string& name, const std::string& override_dir);
+
+/// `ins[i]`, `outs[i]`: types of the op's operands. `stages`: fused behind output 0, which is
+/// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by kernels
+/// (4-bit).
+Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
+                                const std::vector<TensorType>& outs,
+                                const std::vector<Stage>& stages, const TensorType& final_type,
+                                const std::string& override_dir);
+
+/// One program of several variants: tensor.clh, then each variant, its function renamed to
+/// entry_v<index>.
+std::string AssembleProgram(const std::vector<const VariantText*>& variants,
+                            const std::string& override_dir);
+/// The kernel function of variant `index` in an assembled program.
+std::string EntryName(const VariantText& variant, size_t index);
+
+}  // namespace tim::vx::kernels
+#endif  // TIMCL_KERNELS_PRELUDE_H_
