@@ -1,0 +1,43 @@
+// The bodies that the abstract Graph and Context have, so that subclasses written for the original
+// API, such as mocks, need not define our additions.
+#include "tim/vx/compile_report.h"
+#include "tim/vx/context.h"
+#include "tim/vx/graph.h"
+#include "tim/vx/operation.h"
+
+namespace tim::vx {
+namespace {
+// Function-local: the library has no static initializers.
+const Status& Success() {
+  static const Status success;
+  return success;
+}
+}  // namespace
+
+const std::vector<std::shared_ptr<Tensor>> Graph::GetConstantInputs() const {
+  std::vector<std::shared_ptr<Tensor>> constants;
+  for (const std::shared_ptr<Operation>& op : op_vector_) {
+    const std::vector<std::shared_ptr<Tensor>> inputs = op->ConstantInputsTensor();
+    constants.insert(constants.end(), inputs.begin(), inputs.end());
+  }
+  return constants;
+}
+
+const Status& Graph::LastStatus() const { return Success(); }
+
+const CompileReport& Graph::Report() const {
+  static const CompileReport empty;
+  return empty;
+}
+
+std::string Graph::ToText() const { return std::string(); }
+
+const Status& Context::LastStatus() const { return Success(); }
+
+Status Context::AddBackend(std::shared_ptr<Backend>, int) {
+  return Status::Error(Code::kUnsupported, "this context takes no further backends");
+}
+
+std::string Context::DeviceName() const { return std::string(); }
+
+}  // namespace tim::vx
