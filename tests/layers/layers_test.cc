@@ -108,6 +108,8 @@ struct Computation {
     return error;
   }
   void Close() {
+    // Where clFinish was made to fail, work is under way; PoCL 3.1 can hang in the release then.
+    if (queue != nullptr) clFinish(queue);
     if (kernel != nullptr) clReleaseKernel(kernel);
     if (program != nullptr) clReleaseProgram(program);
     if (half != nullptr) clReleaseMemObject(half);
@@ -273,7 +275,7 @@ void TestJson() {
   EXPECT_EQ(status, 0);
   std::ifstream file(path);
   const std::string json{std::istreambuf_iterator<char>(file), {}};
-  for (const char* line : {"{\n  \"finish\": 1,", "\"enqueue_kernel\": 1,", "\"build_program\": 1,",
+  for (const char* line : {"{\n  \"finish\": 2,", "\"enqueue_kernel\": 1,", "\"build_program\": 1,",
                            "\"live_mem_objects\": 0,", "\"live_svm\": 0\n}\n"}) {
     if (json.find(line) == std::string::npos) {
       std::printf("%s lacks %s:\n%s\n", path.c_str(), line, json.c_str());
@@ -361,7 +363,8 @@ void TestBoth() {
   EXPECT_EQ(n, 12);
   const timcl_counts counts = Counts();
   EXPECT_EQ(counts.create_context, n + 1);  // failed calls count too: the count layer is outside
-  EXPECT_EQ(counts.finish, 2);              // the one that failed, the one that did not
+  // Run's, once failed and once not; Close's in all rounds but the two that got no queue.
+  EXPECT_EQ(counts.finish, 2 + (n + 1 - 2));
 }
 
 }  // namespace
