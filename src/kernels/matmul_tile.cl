@@ -1,0 +1,109 @@
+// Y[M][N] = A[M][K] * B[K][N] + bias in fp32, for FullyConnected and 1x1 Conv2d: one work-item
+// computes a tile of MR rows and NR = 16 * NV columns in vector registers, so MR * NV + NV + 1 must
+// not exceed their number (32).
+//
+// A_PACKED 1, convolution: A is W, B is X; M output channels, N = W*H >= NR pixels, K input
+// channels.
+//   W [ceil(M / MR)][K][MR], bias [ceil(M / MR)][MR], X [images][K][N], Y [images][M][N]
+// A_PACKED 0, fully connected: A is X, B is W; M batch, N outputs, K inputs.
+//   W [ceil(N / NR)][K][NR], bias [ceil(N / NR)][NR], X [M][K], Y [M][N]
+//
+// W and bias are padded with zeros, X and Y are not, and nothing outside them is read or written.
+// Global size: ceil(M / MR), ceil(N / NR), images (fully connected: 1). Rows come first, so that
+// the columns of B that consecutive work-items share stay in the cache.
+#include "tensor.clh"
+
+// OpenCL's own prefetch() does nothing on PoCL. The cast drops the address space, which the
+// compiler's builtin lacks.
+#if defined(__clang__) && defined(__x86_64__)
+#define PREFETCH(p, write) __builtin_prefetch((const void*)(uintptr_t)(p), write)
+#else
+#define PREFETCH(p, write)
+#endif
+#define NR (16 * NV)
+#define NEAR 4  // rows of B that the first-level cache runs ahead
+
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DATA(W), DATA(bias),
+                                                                       OUT(Y), SIZE(M), SIZE(N),
+                                                                       SIZE(K)) {
+  const int m0 = get_global_id(0) * MR;
+  const int n0 = get_global_id(1) * NR;
+  const int image = get_global_id(2);
+
+  // Rows past M read the padding of W, or the last row of X again.
+  int row[MR];
+#pragma unroll
+  for (int i = 0; i < MR; ++i) row[i] = A_PACKED ? i : min(m0 + i, M - 1) * K;
+
+  // The last tile of a line of pixels moves back to end with it; columns before n0 are not stored.
+  const int column = A_PACKED ? min(n0, N - NR) : n0;
+#if A_PACKED
+  global const float* a = W + m0 * K;
+  global const float* b = X + image * K * N + column;
+  global const float* next = b + NR;
+  const int step_a = MR, step_b = N;
+#else
+  global const float* a = X;
+  global const float* b = W + n0 * K;
+  global const float* next = b + NR * K;
+  const int step_a = 1, step_b = NR;
+#endif
+  global float* y = Y + (image * M + m0) * N + column;
+
+  float16 acc[MR][NV];
+#pragma unroll
+  for (int i = 0; i < MR; ++i)
+#pragma unroll
+    for (int j = 0; j < NV; ++j) {
+      acc[i][j] = A_PACKED ? (float16)(bias[m0 + i]) : vload16(j, bias + n0);
+      PREFETCH(y + i * N + 16 * j, 1);
+    }
+
+  // The next columns of B come from memory while these are computed: all tiles of these columns
+  // fetch them together, each its share of the K rows, one row every `tiles` steps. Without this
+  // the processor waits for memory half of the time. A prefetch outside a buffer does nothing.
+  const int tiles = get_global_size(0), step0 = get_global_id(0) * K;
+  const int first = (step0 + tiles - 1) / tiles;
+  next += first * step_b;
+  int stop = min(K, first * tiles - step0);
+  for (int k = 0;;) {
+    for (; k < stop; ++k) {
+      float16 x[NV];
+#pragma unroll
+      for (int j = 0; j < NV; ++j) {
+        PREFETCH(b + NEAR * step_b + 16 * j, 0);
+        x[j] = vload16(j, b);
+      }
+#pragma unroll
+      for (int i = 0; i < MR; ++i) {
+        const float16 w = a[row[i]];
+#pragma unroll
+        for (int j = 0; j < NV; ++j) acc[i][j] = fma(w, x[j], acc[i][j]);
+      }
+      a += step_a;
+      b += step_b;
+    }
+    if (k == K) break;
+#pragma unroll
+    for (int j = 0; j < NV; ++j) PREFETCH(next + 16 * j, 0);
+    next += step_b;
+    stop = min(K, k + tiles);
+  }
+
+#pragma unroll
+  for (int i = 0; i < MR; ++i)
+#pragma unroll
+    for (int j = 0; j < NV; ++j) {
+      if (m0 + i >= M) continue;
+      const float16 v = EPILOGUE16(acc[i][j]);
+      global float* to = y + i * N + 16 * j;
+      const int begin = max(n0 - column - 16 * j, 0), end = min(N - column - 16 * j, 16);
+      if (begin == 0 && end == 16) {
+        vstore16(v, 0, to);
+      } else {
+        float lane[16];
+        vstore16(v, 0, lane);
+        for (int l = begin; l < end; ++l) to[l] = lane[l];
+      }
+    }
+}
