@@ -1,0 +1,76 @@
+// OpenCL devices: which there are, what they can do, which one is chosen and why.
+#ifndef TIMCL_BACKENDS_OPENCL_RUN_DEVICE_H_
+#define TIMCL_BACKENDS_OPENCL_RUN_DEVICE_H_
+
+#include <CL/opencl.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "tim/vx/kernel_spec.h"
+#include "tim/vx/result.h"
+
+namespace tim::vx::opencl {
+
+class ProgramCache;
+struct ProgramCacheOptions;
+
+enum class DeviceType { kGpu, kAccelerator, kCpu, kOther };
+const char* NameOf(DeviceType type);
+
+struct DeviceEntry {
+  cl::Platform platform;
+  cl::Device device;
+  DeviceCaps caps;
+  DeviceType type = DeviceType::kOther;
+  bool pocl = false;
+  /// A CPU behind the face of a graphics driver (llvmpipe and its kin): right, but very slow.
+  bool software_rasterizer = false;
+  bool usable = false;
+  std::string why_not;  // what of the minimum it lacks
+  std::string verdict;  // after a choice: one line, chosen or not and why
+};
+
+/// Every device of every platform, in the loader's order; the index of the list is the index that
+/// TIMCL_DEVICE and ContextOptions::device mean. Empty when there is none.
+std::vector<DeviceEntry> ListDevices();
+
+/// The choice as a pure function of the entries: `request` (an index or part of a device's or
+/// platform's name, whatever the case), else the first GPU or accelerator that is usable, else
+/// PoCL's CPU device, else any other; software rasterizers last. Fills in every verdict. kDevice
+/// when nothing fits.
+Result<size_t> ChooseAmong(std::vector<DeviceEntry>* entries, const std::string& request);
+
+struct DeviceChoice {
+  std::vector<DeviceEntry> entries;
+  size_t index = 0;
+  const DeviceEntry& chosen() const { return entries[index]; }
+};
+/// ListDevices and ChooseAmong; without any device the text of the error lists the driver files
+/// that the loader looked at and what to install. `icd_vendors`: the value of OCL_ICD_VENDORS.
+Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors);
+
+/// An opened device: what the sessions of one Context share. Threads: any.
+class Device {
+ public:
+  static Result<std::shared_ptr<Device>> Open(const DeviceEntry& entry,
+                                              const ProgramCacheOptions& options);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const DeviceCaps& caps() const { return entry_.caps; }
+  const DeviceEntry& entry() const { return entry_; }
+  const cl::Context& context() const { return context_; }
+  ProgramCache& programs() { return *programs_; }
+
+ private:
+  Device() = default;
+  DeviceEntry entry_;
+  cl::Context context_;
+  std::unique_ptr<ProgramCache> programs_;  // before the context goes, its thread is joined
+};
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_RUN_DEVICE_H_

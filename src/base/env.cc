@@ -1,0 +1,51 @@
+// The table of environment variables: see env.h.
+#include "base/env.h"
+
+#include <cstdlib>
+
+namespace tim::vx::base {
+
+const std::array<EnvVariable, kEnvCount>& EnvTable() {
+  static constexpr std::array<EnvVariable, kEnvCount> kTable = {{
+      {Env::kDevice, "TIMCL_DEVICE",
+       "the OpenCL device: its index in `timcl devices`, or part of its name or its platform's"},
+      {Env::kCacheDir, "TIMCL_CACHE_DIR",
+       "folder of compiled programs; unset: $XDG_CACHE_HOME/timcl, else $HOME/.cache/timcl"},
+      {Env::kLog, "TIMCL_LOG",
+       "level off, error, warn, info, debug or trace, and levels of single topics: "
+       "warn,select=debug"},
+      {Env::kVsiLogLevel, "VSI_NN_LOG_LEVEL",
+       "0..5 = off, error, warn, info, debug, trace; TIMCL_LOG wins"},
+      {Env::kDump, "TIMCL_DUMP",
+       "folder that receives the graph after each pass and the full text of each program"},
+      {Env::kKernelDir, "TIMCL_KERNEL_DIR",
+       "folder whose .cl and .clh files replace built-in ones of the same name"},
+      {Env::kXdgCacheHome, "XDG_CACHE_HOME", "the user's cache folder"},
+      {Env::kHome, "HOME", "the user's home folder"},
+      {Env::kIcdVendors, "OCL_ICD_VENDORS",
+       "where the OpenCL loader looks for drivers; only named in messages"},
+  }};
+  return kTable;
+}
+
+Environment Environment::Read() {
+  Environment env;
+  for (const EnvVariable& v : EnvTable()) {
+    if (const char* value = std::getenv(v.name)) env.Set(v.id, value);
+  }
+  return env;
+}
+
+const Environment& Environment::Process() {
+  static const Environment env = Read();
+  return env;
+}
+
+std::string Environment::CacheDir() const {
+  if (!Get(Env::kCacheDir).empty()) return Get(Env::kCacheDir);
+  if (!Get(Env::kXdgCacheHome).empty()) return Get(Env::kXdgCacheHome) + "/timcl";
+  if (!Get(Env::kHome).empty()) return Get(Env::kHome) + "/.cache/timcl";
+  return "";
+}
+
+}  // namespace tim::vx::base
