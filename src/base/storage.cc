@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/checked.h"
+
 namespace tim::vx::base {
 namespace {
 constexpr size_t kAlignment = 128;
@@ -12,12 +14,15 @@ constexpr size_t kAlignment = 128;
 
 std::shared_ptr<Storage> Storage::Allocate(size_t bytes) {
   if (bytes > std::numeric_limits<size_t>::max() / 2) return nullptr;
-  const size_t total = (bytes + kHeaderBytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* block = std::aligned_alloc(kAlignment, total);
+  // calloc hands out untouched pages of zeros for large blocks, so memory that is never used costs
+  // nothing.
+  void* block = std::calloc(1, AlignUp(bytes, kAlignment) + kHeaderBytes + kAlignment);
   if (block == nullptr) return nullptr;
   std::shared_ptr<Storage> storage(new Storage());
-  storage->owned_ = block;
-  storage->data_ = static_cast<std::byte*>(block) + kHeaderBytes;
+  storage->block_ = block;
+  storage->owned_ =
+      reinterpret_cast<void*>(AlignUp(reinterpret_cast<uintptr_t>(block), uintptr_t{kAlignment}));
+  storage->data_ = static_cast<std::byte*>(storage->owned_) + kHeaderBytes;
   storage->bytes_ = bytes;
   return storage;
 }
@@ -30,7 +35,7 @@ std::shared_ptr<Storage> Storage::Wrap(void* data, size_t bytes) {
   return storage;
 }
 
-Storage::~Storage() { std::free(owned_); }
+Storage::~Storage() { std::free(block_); }
 
 void* Storage::SwapPointer(void* data) {
   void* previous = std::exchange(data_, data);
@@ -42,6 +47,7 @@ void* Storage::SwapPointer(void* data) {
 void Storage::SwapWith(Storage& other) {
   std::swap(data_, other.data_);
   std::swap(owned_, other.owned_);
+  std::swap(block_, other.block_);
   std::swap(volatile_, other.volatile_);
   // Both contents changed: versions only ever grow, so nobody takes the new data for the old.
   const uint64_t next = (version_ > other.version_ ? version_ : other.version_) + 1;

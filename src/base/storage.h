@@ -13,7 +13,7 @@ namespace tim::vx::base {
 
 class Storage : public kernel::Memory {
  public:
-  /// Uninitialised memory of the library; null when out of memory.
+  /// Memory of the library, zeros; null when out of memory.
   static std::shared_ptr<Storage> Allocate(size_t bytes);
   /// The caller's memory, which outlives the storage.
   static std::shared_ptr<Storage> Wrap(void* data, size_t bytes);
@@ -45,6 +45,7 @@ class Storage : public kernel::Memory {
  private:
   Storage() = default;
   void* data_ = nullptr;
+  void* block_ = nullptr;  // what malloc returned
   void* owned_ = nullptr;  // start of our block (header included) while data_ points into it
   size_t bytes_ = 0;
   mutable uint64_t version_ = 1;

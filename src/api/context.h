@@ -1,0 +1,47 @@
+// ContextImpl: the operators and backends that the graphs of one context share.
+#ifndef TIMCL_API_CONTEXT_H_
+#define TIMCL_API_CONTEXT_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "compiler/pipeline.h"
+#include "tim/vx/backend.h"
+#include "tim/vx/context.h"
+
+namespace tim::vx {
+
+class ContextImpl : public Context, public std::enable_shared_from_this<ContextImpl> {
+ public:
+  explicit ContextImpl(const ContextOptions& options);
+
+  std::shared_ptr<Graph> CreateGraph() override;
+  std::shared_ptr<Graph> CreateGraph(const CompileOption& options) override;
+  bool isClOnly() override { return true; }
+  bool hasSP() override { return false; }
+  const Status& LastStatus() const override { return device_status_; }
+  Status AddBackend(std::shared_ptr<Backend> backend, int priority = 0) override;
+  std::string DeviceName() const override { return device_name_; }
+
+  const OpRegistry& ops() const { return ops_; }
+  const base::Environment& env() const { return env_; }
+  const std::string& device_reason() const { return device_reason_; }
+  /// Highest priority first.
+  const std::vector<compiler::RankedBackend>& backends() const { return backends_; }
+  /// Compilations of one context take turns: backends need not be safe for concurrent use.
+  std::mutex& compile_mutex() { return compile_mutex_; }
+
+ private:
+  base::Environment env_;
+  OpRegistry ops_;
+  std::vector<compiler::RankedBackend> backends_;
+  Status device_status_;
+  std::string device_name_, device_reason_;
+  std::mutex compile_mutex_;
+};
+
+}  // namespace tim::vx
+#endif  // TIMCL_API_CONTEXT_H_

@@ -1,0 +1,40 @@
+// The bodies behind Operation, Tensor, Graph and Context: what the API classes of the user point
+// to.
+#ifndef TIMCL_API_OP_IMPL_H_
+#define TIMCL_API_OP_IMPL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tim/vx/op_def.h"
+#include "tim/vx/operation.h"
+
+namespace tim::vx {
+
+class GraphImpl;
+
+/// What an Operation holds: its definition, attributes and operands in the order of binding.
+class OpImpl {
+ public:
+  OpImpl(Graph* graph, const OpDef* def, AnyAttrs attrs);
+
+  Graph* graph = nullptr;
+  GraphImpl* owner = nullptr;  // null when the graph is not ours (a mock)
+  const OpDef* def = nullptr;  // null: an op code that this library does not know
+  std::shared_ptr<const OpDef> owned_def;
+  AnyAttrs attrs;
+  uint32_t unknown_kind = 0;
+  std::vector<std::shared_ptr<Tensor>> inputs, outputs;
+  std::string name;
+  uint32_t uid = 0;
+
+  // Kept for callers; kernels always saturate and round half to even.
+  OverflowPolicy overflow_policy = OverflowPolicy::SATURATE;
+  RoundingPolicy rounding_policy = RoundingPolicy::RTNE;
+  RoundType down_scale_size_rounding = RoundType::FLOOR;
+  uint32_t accumulator_bits = 0;
+};
+
+}  // namespace tim::vx
+#endif  // TIMCL_API_OP_IMPL_H_

@@ -1,0 +1,108 @@
+// TensorImpl: a tensor of a graph, with its memory. PlaceHolder: stands for an operand that is left
+// out.
+#ifndef TIMCL_API_TENSOR_H_
+#define TIMCL_API_TENSOR_H_
+
+#include <memory>
+#include <string>
+
+#include "base/storage.h"
+#include "tim/vx/tensor.h"
+#include "tim/vx/tensor_type.h"
+
+namespace tim::vx {
+
+class GraphImpl;
+
+class TensorImpl : public Tensor {
+ public:
+  /// `id` is (uint32_t)-1 for a tensor whose creation failed: every access then answers as the API
+  /// says.
+  TensorImpl(GraphImpl* graph, uint32_t id, const TensorSpec& spec);
+
+  const ShapeType& GetShape() override { return spec_.shape_; }
+  DataType GetDataType() override { return spec_.datatype_; }
+  const Quantization& GetQuantization() override { return spec_.quantization_; }
+  TensorSpec& GetSpec() override { return spec_; }
+  uint32_t GetId() override { return id_; }
+  bool CopyDataToTensor(const void* data, uint32_t size_in_bytes = 0) override;
+  bool CopyDataFromTensor(void* data) override;
+  bool SwapHandle(void* new_ptr, bool is_new_ptr_malloc_by_ovxlib, void** old_ptr) override;
+  bool SwapHandle(std::shared_ptr<Tensor> tensor) override;
+  bool SwapHandleWithCache(std::shared_ptr<Tensor> tensor) override {
+    return SwapHandle(std::move(tensor));
+  }
+  bool FlushCacheForHandle() override;
+  bool InvalidateCacheForHandle() override;
+  void* map(bool invalidate_cpu_cache = false) override;
+  void unmap() override;
+  bool IsPlaceHolder() override { return false; }
+  bool IsConstTensor() override { return spec_.attr_ == TensorAttribute::CONSTANT; }
+  bool IsScalar() override { return is_scalar_; }
+  bool SaveTensorToTextByFp32(std::string filename) override;
+  void SetScalar(int8_t is_scalar) override { is_scalar_ = is_scalar != 0; }
+  void* ConvertTensorToData(uint8_t* tensorData) override;
+  float* ConvertTensorToFloat32Data() override;
+  void SetName(const std::string& name) override { name_ = name; }
+  const std::string& Name() const override { return name_; }
+
+  const GraphImpl* graph() const { return graph_; }
+  bool has(TensorAttribute flag) const { return (spec_.attr_ & flag) != 0; }
+  /// INPUT or OUTPUT: memory that the host may map and swap.
+  bool is_io() const { return has(TensorAttribute::INPUT) || has(TensorAttribute::OUTPUT); }
+  /// The shape is left to inference: TRANSIENT, or no extents, or a zero among them.
+  bool open_shape() const;
+  /// The type with the shape that is in force: declared, or inferred at Compile.
+  TensorType type() const;
+
+  /// Memory; null for transients and for open shapes before Compile.
+  const std::shared_ptr<base::Storage>& storage() const { return storage_; }
+  void set_storage(std::shared_ptr<base::Storage> storage) { storage_ = std::move(storage); }
+  /// Allocates memory of the type's size, filled with real 0. kOutOfMemory.
+  Status AllocateStorage(const TensorType& type);
+  /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps
+  /// the declared one).
+  void set_inferred(Shape shape) { inferred_ = std::move(shape), has_inferred_ = true; }
+
+ private:
+  GraphImpl* graph_;
+  uint32_t id_;
+  TensorSpec spec_;
+  std::string name_;
+  bool is_scalar_ = false;
+  Shape inferred_;
+  bool has_inferred_ = false;
+  std::shared_ptr<base::Storage> storage_;
+};
+
+/// One per graph; every access answers false or null.
+class PlaceHolder : public Tensor {
+ public:
+  const ShapeType& GetShape() override { return spec_.shape_; }
+  DataType GetDataType() override { return spec_.datatype_; }
+  const Quantization& GetQuantization() override { return spec_.quantization_; }
+  TensorSpec& GetSpec() override { return spec_; }
+  uint32_t GetId() override { return static_cast<uint32_t>(-1); }
+  bool CopyDataToTensor(const void*, uint32_t = 0) override { return false; }
+  bool CopyDataFromTensor(void*) override { return false; }
+  bool SwapHandle(void*, bool, void**) override { return false; }
+  bool SwapHandle(std::shared_ptr<Tensor>) override { return false; }
+  bool SwapHandleWithCache(std::shared_ptr<Tensor>) override { return false; }
+  bool FlushCacheForHandle() override { return false; }
+  bool InvalidateCacheForHandle() override { return false; }
+  void* map(bool = false) override { return nullptr; }
+  void unmap() override {}
+  bool IsPlaceHolder() override { return true; }
+  bool IsConstTensor() override { return spec_.attr_ == TensorAttribute::CONSTANT; }
+  bool IsScalar() override { return false; }
+  bool SaveTensorToTextByFp32(std::string) override { return false; }
+  void SetScalar(int8_t) override {}
+  void* ConvertTensorToData(uint8_t*) override { return nullptr; }
+  float* ConvertTensorToFloat32Data() override { return nullptr; }
+
+ private:
+  TensorSpec spec_;
+};
+
+}  // namespace tim::vx
+#endif  // TIMCL_API_TENSOR_H_

@@ -1,0 +1,26 @@
+// The OpenCL backend: built-in kernels and users' kernels on one device.
+#ifndef TIMCL_BACKENDS_OPENCL_BACKEND_H_
+#define TIMCL_BACKENDS_OPENCL_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "tim/vx/backend.h"
+
+namespace tim::vx::opencl {
+
+struct BackendOptions {
+  std::string device;      // index or part of a name; "" = choose
+  std::string cache_dir;   // of program binaries; "" = none
+  std::string kernel_dir;  // replaces built-in kernel sources by file name; "" = none
+  std::string dump_dir;    // program texts are written here; "" = none
+};
+
+/// kDevice when there is no OpenCL device that can be used; the text says where was looked and what
+/// to install.
+Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options);
+/// Why its device was chosen.
+std::string ReasonOf(const Backend& backend);
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_BACKEND_H_

@@ -1,0 +1,77 @@
+// The pipeline from a built graph to an executable. Knows operators only as OpDef and executors
+// only as Backend.
+#ifndef TIMCL_COMPILER_PIPELINE_H_
+#define TIMCL_COMPILER_PIPELINE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/executable.h"
+#include "tim/vx/backend.h"
+#include "tim/vx/compile_option.h"
+#include "tim/vx/compile_report.h"
+
+namespace tim::vx::compiler {
+
+struct RankedBackend {
+  std::shared_ptr<Backend> backend;
+  int priority = 0;
+  /// The last resort: an op that falls to it is a warning or an error, as
+  /// CompileOption::SetFallback says.
+  bool fallback = false;
+};
+
+struct Options {
+  Fallback fallback = Fallback::kWarn;
+  bool fuse = true;
+  std::vector<std::pair<std::string, std::string>> pins;  // op name or kind -> backend
+  std::string dump_dir;                                   // one file per pass; "" = off
+};
+
+/// Runs all passes on `graph`. Shapes that were open are known afterwards, and outputs without
+/// memory have some, also when a later pass fails. The report is filled as far as compilation came.
+Result<std::unique_ptr<runtime::Executable>> Compile(ir::Graph& graph, const OpRegistry& registry,
+                                                     const std::vector<RankedBackend>& backends,
+                                                     const Options& options, CompileReport* report);
+
+// The passes, in order. Each leaves the graph valid (ir::CheckInvariants).
+
+/// Every live node's own verify and infer, producers first. Errors name the op.
+Status InferTypes(ir::Graph& graph);
+
+/// Ops whose inputs are all constant are evaluated by their reference; results become constants.
+/// Large results stay.
+Status FoldConstants(ir::Graph& graph);
+
+/// Replaces one node by the definition it expands into, and infers the types of what came in.
+Status Expand(ir::Graph& graph, int node, const OpRegistry& registry);
+
+/// Which backend takes which node. `backends` index by node id; -1 for dead nodes.
+struct Assignment {
+  std::vector<int> backend_of;
+  std::vector<int> partition_index_of;
+  std::vector<std::string> reason_of;
+  std::vector<std::vector<std::string>> refusals_of;
+};
+/// Asks the backends in order; expands what they want expanded, and asks again. `excluded[node]`
+/// holds backends that failed to compile it.
+Result<Assignment> Assign(ir::Graph& graph, const OpRegistry& registry,
+                          const std::vector<RankedBackend>& backends, const Options& options,
+                          const std::map<int, std::map<int, std::string>>& excluded);
+
+struct Partition {
+  int backend = 0;
+  std::vector<int> nodes;  // topological order
+};
+/// Groups nodes of equal backend and partition index. The partitions, in the order given, form a
+/// schedule: a list scheduler stays with one backend while it has ready ops, so every partition is
+/// a contiguous piece of a topological order, which makes them jointly acyclic and lets
+/// disconnected ops share one.
+std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment);
+
+}  // namespace tim::vx::compiler
+#endif  // TIMCL_COMPILER_PIPELINE_H_

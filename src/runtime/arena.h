@@ -1,0 +1,25 @@
+// The one packing routine: places pieces of memory with lifetimes into one block.
+#ifndef TIMCL_RUNTIME_ARENA_H_
+#define TIMCL_RUNTIME_ARENA_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "tim/vx/result.h"
+
+namespace tim::vx::runtime {
+
+/// Alive from step `first` to step `last`, both included.
+struct Slot {
+  size_t bytes = 0;
+  int first = 0, last = 0;
+  size_t offset = 0;  // set by Pack
+};
+
+/// Sets the offsets (multiples of `alignment`, a power of two) so that slots alive at the same time
+/// do not overlap; returns the bytes of the block. Largest slots first, each into the smallest gap
+/// that fits (greedy by size, best fit).
+Result<size_t> Pack(std::vector<Slot>& slots, size_t alignment);
+
+}  // namespace tim::vx::runtime
+#endif  // TIMCL_RUNTIME_ARENA_H_

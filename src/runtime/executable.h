@@ -1,0 +1,53 @@
+// Executable: the ordered steps of a compiled graph, and the arena that they share.
+#ifndef TIMCL_RUNTIME_EXECUTABLE_H_
+#define TIMCL_RUNTIME_EXECUTABLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/storage.h"
+#include "tim/vx/backend.h"
+
+namespace tim::vx::runtime {
+
+/// One partition to run. `memory` of a buffer is null for values between partitions: Create places
+/// them in the arena.
+struct Step {
+  std::unique_ptr<kernel::Kernel> kernel;
+  std::shared_ptr<Backend> backend;
+  std::string label;
+  kernel::Io io;
+  std::vector<int> input_values, output_values;  // IR value ids, as io.inputs and io.outputs
+  size_t scratch_bytes = 0, persistent_bytes = 0;
+};
+
+class Executable {
+ public:
+  /// Plans the arena, prepares every kernel in order. `keep` holds storages that the steps point
+  /// to.
+  static Result<std::unique_ptr<Executable>> Create(
+      std::vector<Step> steps, std::vector<std::shared_ptr<const kernel::Memory>> keep);
+  ~Executable();
+
+  /// One inference. After the first call nothing is allocated.
+  Status Run();
+
+  size_t steps() const { return steps_.size(); }
+  /// Host-device synchronisations per Run: one, and one more for each change between backends of
+  /// different queues.
+  size_t syncs() const { return syncs_; }
+  size_t arena_bytes() const { return arena_ ? arena_->bytes() : 0; }
+  /// Steps, slots and the arena, for people.
+  std::string PlanText() const;
+
+ private:
+  Executable() = default;
+  std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const kernel::Memory>> keep_;
+  std::shared_ptr<base::Storage> arena_;
+  size_t syncs_ = 0;
+};
+
+}  // namespace tim::vx::runtime
+#endif  // TIMCL_RUNTIME_EXECUTABLE_H_
