@@ -3,11 +3,17 @@
 #define TIM_VX_TENSOR_H_
 
 #include <cstdint>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#ifdef TIMCL_BUILDING
+#include <ostream>
+#else
+#include <iostream>  // callers use std::cout through this header; in the library it would be a
+                     // static initializer per file
+#endif
 
 #include "tim/vx/types.h"
 #include "tim/vx/visibility.h"

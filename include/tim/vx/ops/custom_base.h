@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <iostream>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -68,7 +68,7 @@ inline void AppendParam(bool value, std::vector<Param>& list) {
 // A template, so that no other type is converted into one of the four above.
 template <typename T>
 inline void AppendParam(const T&, std::vector<Param>&) {
-  std::cout << "need more else if type of param list " << std::endl;
+  std::puts("need more else if type of param list ");
 }
 
 }  // namespace custom_base_detail
