@@ -2,8 +2,8 @@
 // computes a tile of MR rows and NR = 16 * NV columns in vector registers, so MR * NV + NV + 1 must
 // not exceed their number (32).
 //
-// A_PACKED 1, convolution: A is W, B is X; M output channels, N = W*H >= NR pixels, K input
-// channels.
+// A_PACKED 1, convolution: A is W, B is X; M output channels, N = W*H pixels, K input channels;
+//   N >= NR, or NARROW 1 and 16 <= N < NR: one tile across, its vectors overlap (else NARROW 0).
 //   W [ceil(M / MR)][K][MR], bias [ceil(M / MR)][MR], X [images][K][N], Y [images][M][N]
 // A_PACKED 0, fully connected: A is X, B is W; M batch, N outputs, K inputs.
 //   W [ceil(N / NR)][K][NR], bias [ceil(N / NR)][NR], X [M][K], Y [M][N]
@@ -35,8 +35,16 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
 #pragma unroll
   for (int i = 0; i < MR; ++i) row[i] = A_PACKED ? i : min(m0 + i, M - 1) * K;
 
-  // The last tile of a line of pixels moves back to end with it; columns before n0 are not stored.
-  const int column = A_PACKED ? min(n0, N - NR) : n0;
+    // The last tile of a line of pixels moves back to end with it; columns before n0 are not
+    // stored.
+#if A_PACKED && !NARROW
+  const int column = min(n0, N - NR);
+#else
+  const int column = n0;
+#endif
+  int offset[NV];  // of vector j in the tile
+#pragma unroll
+  for (int j = 0; j < NV; ++j) offset[j] = NARROW ? min(16 * j, N - 16) : 16 * j;
 #if A_PACKED
   global const float* a = W + m0 * K;
   global const float* b = X + image * K * N + column;
@@ -56,7 +64,7 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
 #pragma unroll
     for (int j = 0; j < NV; ++j) {
       acc[i][j] = A_PACKED ? (float16)(bias[m0 + i]) : vload16(j, bias + n0);
-      PREFETCH(y + i * N + 16 * j, 1);
+      PREFETCH(y + i * N + offset[j], 1);
     }
 
   // The next columns of B come from memory while these are computed: all tiles of these columns
@@ -71,8 +79,8 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
       float16 x[NV];
 #pragma unroll
       for (int j = 0; j < NV; ++j) {
-        PREFETCH(b + NEAR * step_b + 16 * j, 0);
-        x[j] = vload16(j, b);
+        PREFETCH(b + NEAR * step_b + offset[j], 0);
+        x[j] = vload16(0, b + offset[j]);
       }
 #pragma unroll
       for (int i = 0; i < MR; ++i) {
@@ -96,8 +104,9 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
     for (int j = 0; j < NV; ++j) {
       if (m0 + i >= M) continue;
       const float16 v = EPILOGUE16(acc[i][j]);
-      global float* to = y + i * N + 16 * j;
-      const int begin = max(n0 - column - 16 * j, 0), end = min(N - column - 16 * j, 16);
+      global float* to = y + i * N + offset[j];
+      const int own = NARROW ? 16 * j : n0;  // columns before it belong to another vector
+      const int begin = max(own - column - offset[j], 0), end = min(N - column - offset[j], 16);
       if (begin == 0 && end == 16) {
         vstore16(v, 0, to);
       } else {
