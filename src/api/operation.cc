@@ -19,6 +19,11 @@ Operation::~Operation() = default;
 Operation::Operation(Graph* graph, const OpDef& def, AnyAttrs attrs)
     : impl_(std::make_unique<OpImpl>(graph, &def, std::move(attrs))) {}
 
+void Operation::SetRuntimeDef(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs) {
+  impl_ = std::make_unique<OpImpl>(graph, def.get(), std::move(attrs));
+  impl_->owned_def = std::move(def);
+}
+
 BuiltinOp::BuiltinOp(Graph* graph, uint32_t kind, int, int, DataLayout) {
   // Op codes belong to the original's runtime. Such an op can be built and bound; Compile() says
   // that it is unknown.

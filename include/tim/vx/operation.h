@@ -78,6 +78,8 @@ class TIMCL_API Operation {
 
  protected:
   Operation(Graph* graph, const OpDef& def, AnyAttrs attrs);
+  /// For operators whose definition is made at run time; the operation shares its ownership.
+  void SetRuntimeDef(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs);
 };
 
 }  // namespace vx
