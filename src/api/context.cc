@@ -29,7 +29,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     backend_options.cache_dir = options.cache_dir.empty() ? env_.CacheDir() : options.cache_dir;
     if (!options.use_disk_cache) backend_options.cache_dir.clear();
     backend_options.kernel_dir = env_.Get(base::Env::kKernelDir);
-    backend_options.dump_dir = env_.Get(base::Env::kDump);
+    backend_options.icd_vendors = env_.Get(base::Env::kIcdVendors);
     auto backend = opencl::CreateBackend(backend_options);
     if (backend.ok()) {
       device_name_ = (*backend)->Info().device;

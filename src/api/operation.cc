@@ -120,7 +120,7 @@ const std::string& Operation::Name() const {
 const char* Operation::Kind() const {
   return impl_ && impl_->def ? impl_->def->name.data() : "unknown";
 }
-AttrMap Operation::Attrs() const { return impl_ ? impl_->attrs.Map() : AttrMap(); }
+AttrMap Operation::Attributes() const { return impl_ ? impl_->attrs.Map() : AttrMap(); }
 const OpDef& Operation::Def() const {
   static const OpDef kUnknown{.name = "unknown"};
   return impl_ && impl_->def ? *impl_->def : kUnknown;

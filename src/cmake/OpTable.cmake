@@ -25,7 +25,7 @@ function(timcl_write_op_table headers sources dir)
 namespace tim::vx::ops {
 ${declare}
 void RegisterBuiltinOps(OpRegistry& registry);
-void RegisterBuiltinOps(OpRegistry& registry) {
+void RegisterBuiltinOps([[maybe_unused]] OpRegistry& registry) {
 ${call}}
 }  // namespace tim::vx::ops
 " @ONLY)

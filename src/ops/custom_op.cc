@@ -1,5 +1,5 @@
-// CustomOpBase becomes an OpDef: from here on nothing knows the difference between a user's op and a built-in one.
-// Life cycle and argument order: API facts, extension.md 1.
+// CustomOpBase becomes an OpDef: from here on nothing knows the difference between a user's op and
+// a built-in one. Life cycle and argument order: API facts, extension.md 1.
 #include <exception>
 #include <sstream>
 
@@ -9,7 +9,8 @@
 namespace tim::vx::ops {
 namespace {
 
-/// What a custom op's node carries: the user's object. The graph keeps the object alive, and so does the executable.
+/// What a custom op's node carries: the user's object. The graph keeps the object alive, and so
+/// does the executable.
 struct Attrs {
   CustomOpBase* op = nullptr;
   std::string kernel_name;
@@ -18,7 +19,8 @@ struct Attrs {
 
 std::string OperandNames(const char* stem, uint32_t count) {
   std::string names;
-  for (uint32_t i = 0; i < count; ++i) names += (i ? " " : "") + std::string(stem) + std::to_string(i);
+  for (uint32_t i = 0; i < count; ++i)
+    names += (i ? " " : "") + std::string(stem) + std::to_string(i);
   return names;
 }
 
@@ -31,7 +33,8 @@ Status Fenced(const OpView& view, const char* what, F f) {
   } catch (const std::exception& e) {
     return view.Error(Code::kInvalidArgument, std::string(what) + " threw: " + e.what());
   } catch (...) {
-    return view.Error(Code::kInvalidArgument, std::string(what) + " threw an exception of unknown type");
+    return view.Error(Code::kInvalidArgument,
+                      std::string(what) + " threw an exception of unknown type");
   }
 }
 
@@ -42,13 +45,14 @@ Status Verify(const OpView& view) {
   }
   for (size_t i = 0; i < view.num_inputs() + view.num_outputs(); ++i) {
     const TensorView t = i < view.num_inputs() ? view.in(i) : view.out(i - view.num_inputs());
-    if (BitsOf(t.dtype()) < 8) return view.Error(Code::kInvalidType, "kernels do not read or write " + t.label());
+    if (BitsOf(t.dtype()) < 8)
+      return view.Error(Code::kInvalidType, "kernels do not read or write " + t.label());
   }
   return Status();
 }
 
-/// Fills inputs_size_, calls SetupShapeInfor and takes outputs_size_. Set-up happens once per graph; when the compiler asks
-/// again the answer stands.
+/// Fills inputs_size_, calls SetupShapeInfor and takes outputs_size_. Set-up happens once per
+/// graph; when the compiler asks again the answer stands.
 Result<Shapes> Infer(const OpView& view) {
   CustomOpBase& op = *view.attrs<Attrs>().op;
   std::vector<ShapeType> inputs;
@@ -61,9 +65,10 @@ Result<Shapes> Infer(const OpView& view) {
   Shapes shapes;
   for (size_t i = 0; i < view.num_outputs(); ++i) {
     if (i >= op.outputs_size_.size() || op.outputs_size_[i].empty()) {
-      return view.Error(Code::kInvalidShape, "SetupShapeInfor left outputs_size_[" + std::to_string(i) +
-                                                 "] empty; it must push the extents of output " + std::to_string(i) +
-                                                 ", innermost first");
+      return view.Error(Code::kInvalidShape, "SetupShapeInfor left outputs_size_[" +
+                                                 std::to_string(i) +
+                                                 "] empty; it must push the extents of output " +
+                                                 std::to_string(i) + ", innermost first");
     }
     shapes.emplace_back(op.outputs_size_[i]);
   }
@@ -101,7 +106,8 @@ Result<Launches> UserKernel(const OpView& view, const DeviceCaps&) {
   op.func_name_ = nullptr;
   TIMCL_TRY(Fenced(view, "SetupParams", [&] { op.SetupParams(input_types, spec.build_options); }));
   if (op.func_name_ == nullptr || *op.func_name_ == 0) {
-    return view.Error(Code::kInvalidArgument, "SetupParams did not set func_name_, the kernel function to run");
+    return view.Error(Code::kInvalidArgument,
+                      "SetupParams did not set func_name_, the kernel function to run");
   }
   spec.user_source = op.kernel_resource_;
   spec.entry = op.func_name_;
@@ -121,13 +127,15 @@ Result<Launches> UserKernel(const OpView& view, const DeviceCaps&) {
   spec.local = {0, 0, 0};
   for (uint32_t d = 0; d < dims; ++d) {
     if (global[d] == 0) {
-      return view.Error(Code::kInvalidArgument, "SetupEnqueue left global size " + std::to_string(d) + " of " +
+      return view.Error(Code::kInvalidArgument, "SetupEnqueue left global size " +
+                                                    std::to_string(d) + " of " +
                                                     std::to_string(dims) + " at 0");
     }
     if (local[d] != 0 && global[d] % local[d] != 0) {
-      return view.Error(Code::kInvalidArgument, "SetupEnqueue: global size " + std::to_string(global[d]) + " of dimension " +
-                                                    std::to_string(d) + " is not a multiple of local size " +
-                                                    std::to_string(local[d]));
+      return view.Error(Code::kInvalidArgument,
+                        "SetupEnqueue: global size " + std::to_string(global[d]) +
+                            " of dimension " + std::to_string(d) +
+                            " is not a multiple of local size " + std::to_string(local[d]));
     }
     spec.global[d] = global[d];
   }
@@ -148,7 +156,8 @@ struct Owned {
 
 }  // namespace
 
-CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num, int32_t, const char* kernel_name)
+CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num, int32_t,
+                           const char* kernel_name)
     : input_num_(input_num), output_num_(output_num) {
   auto owned = std::make_shared<Owned>();
   owned->name = kernel_name && *kernel_name ? kernel_name : "CustomOp";

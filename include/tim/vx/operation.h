@@ -72,7 +72,7 @@ class TIMCL_API Operation {
   /// Name of the operator, such as "Conv2d".
   const char* Kind() const;
   /// The attributes by name (tim/vx/op_def.h).
-  AttrMap Attrs() const;
+  AttrMap Attributes() const;
   /// The operator's definition (tim/vx/op_def.h).
   const OpDef& Def() const;
 

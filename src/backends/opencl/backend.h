@@ -10,10 +10,10 @@
 namespace tim::vx::opencl {
 
 struct BackendOptions {
-  std::string device;      // index or part of a name; "" = choose
-  std::string cache_dir;   // of program binaries; "" = none
-  std::string kernel_dir;  // replaces built-in kernel sources by file name; "" = none
-  std::string dump_dir;    // program texts are written here; "" = none
+  std::string device;       // index or part of a name; "" = choose
+  std::string cache_dir;    // of program binaries; "" = none
+  std::string kernel_dir;   // replaces built-in kernel sources by file name; "" = none
+  std::string icd_vendors;  // value of OCL_ICD_VENDORS, for the message when there is no device
 };
 
 /// kDevice when there is no OpenCL device that can be used; the text says where was looked and what

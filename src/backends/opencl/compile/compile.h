@@ -1,4 +1,5 @@
-// The compile half of the OpenCL backend: from a partition to launches as plain data. Needs capabilities, not a device.
+// The compile half of the OpenCL backend: from a partition to launches as plain data. Needs
+// capabilities, not a device.
 #ifndef TIMCL_BACKENDS_OPENCL_COMPILE_COMPILE_H_
 #define TIMCL_BACKENDS_OPENCL_COMPILE_COMPILE_H_
 
@@ -21,7 +22,8 @@ struct Selected {
 /// Asks the op's candidates in order. kUnsupported lists every refusal.
 Result<Selected> SelectKernel(const OpView& op, const DeviceCaps& caps);
 
-/// True when the op moves no bytes (Reshape between equal encodings): it may become no launch at all.
+/// True when the op moves no bytes (Reshape between equal encodings): it may become no launch at
+/// all.
 bool MovesNothing(const OpView& op);
 
 /// A point-wise op fused behind another op's store.
@@ -29,17 +31,22 @@ struct FusedChain {
   std::vector<kernels::Stage> stages;
   std::vector<int> nodes;  // the ops that vanish, in order
 };
-/// For each anchor node: the chain of point-wise ops that its store can take along. `selected` holds the kernels by node.
-std::map<int, FusedChain> FindFusions(const GraphView& part, const std::map<int, Selected>& selected);
+/// For each anchor node: the chain of point-wise ops that its store can take along. `selected`
+/// holds the kernels by node.
+std::map<int, FusedChain> FindFusions(const GraphView& part,
+                                      const std::map<int, Selected>& selected);
 
 struct CompiledPartition {
   PartitionPlan plan;
   std::map<int, std::string> kernel_of;
   std::map<int, std::vector<std::string>> refused;
 };
-/// Fuses, makes the kernel texts, lays out internal values. `selected` holds the kernels by node (Partition chose them).
-Result<CompiledPartition> CompilePartition(const GraphView& part, const std::map<int, Selected>& selected,
-                                           const DeviceCaps& caps, bool fuse, const std::string& kernel_dir);
+/// Fuses, makes the kernel texts, lays out internal values. `selected` holds the kernels by node
+/// (Partition chose them).
+Result<CompiledPartition> CompilePartition(const GraphView& part,
+                                           const std::map<int, Selected>& selected,
+                                           const DeviceCaps& caps, bool fuse,
+                                           const std::string& kernel_dir);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_COMPILE_COMPILE_H_

@@ -1,4 +1,5 @@
-// CompilePartition: kernel texts, arguments, and the layout of the values that live inside a partition.
+// CompilePartition: kernel texts, arguments, and the layout of the values that live inside a
+// partition.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -21,14 +22,19 @@ class Emitter {
  public:
   Emitter(const GraphView& part, const std::map<int, Selected>& selected, const DeviceCaps& caps,
           const std::string& kernel_dir)
-      : part_(part), graph_(*part.graph()), selected_(selected), caps_(caps), kernel_dir_(kernel_dir) {}
+      : part_(part),
+        graph_(*part.graph()),
+        selected_(selected),
+        caps_(caps),
+        kernel_dir_(kernel_dir) {}
 
   Result<CompiledPartition> Run(bool fuse) {
     for (size_t i = 0; i < part_.Inputs().size(); ++i) input_of_[part_.Inputs()[i].id()] = i;
     for (size_t i = 0; i < part_.Outputs().size(); ++i) output_of_[part_.Outputs()[i].id()] = i;
     if (fuse) chains_ = FindFusions(part_, selected_);
     std::set<int> fused;
-    for (const auto& [anchor, chain] : chains_) fused.insert(chain.nodes.begin(), chain.nodes.end());
+    for (const auto& [anchor, chain] : chains_)
+      fused.insert(chain.nodes.begin(), chain.nodes.end());
     ShareBytes(fused);
     for (const OpView& op : part_.Ops()) {
       if (fused.count(op.id()) != 0) continue;
@@ -45,7 +51,8 @@ class Emitter {
  private:
   /// Values that come from or go to the outside keep their own memory.
   bool Pinned(int value) const {
-    return input_of_.count(value) != 0 || output_of_.count(value) != 0 || graph_.value(value).role == ir::Role::kConstant;
+    return input_of_.count(value) != 0 || output_of_.count(value) != 0 ||
+           graph_.value(value).role == ir::Role::kConstant;
   }
   int Root(int value) const {
     auto it = same_as_.find(value);
@@ -56,7 +63,8 @@ class Emitter {
     return value;
   }
 
-  /// Reshapes between equal encodings: one memory for both sides, unless both belong to the outside.
+  /// Reshapes between equal encodings: one memory for both sides, unless both belong to the
+  /// outside.
   void ShareBytes(const std::set<int>& fused) {
     for (const OpView& op : part_.Ops()) {
       if (fused.count(op.id()) != 0 || !MovesNothing(op)) continue;
@@ -77,7 +85,8 @@ class Emitter {
   Status EmitOp(const OpView& op) {
     const Selected& selected = selected_.at(op.id());
     const auto chain = chains_.find(op.id());
-    const std::vector<kernels::Stage> stages = chain == chains_.end() ? std::vector<kernels::Stage>() : chain->second.stages;
+    const std::vector<kernels::Stage> stages =
+        chain == chains_.end() ? std::vector<kernels::Stage>() : chain->second.stages;
     std::string label = op.label();
     int final_value = op.num_outputs() > 0 ? op.out(0).id() : -1;
     TensorType final_type = op.num_outputs() > 0 ? op.out(0).type() : TensorType();
@@ -114,7 +123,7 @@ class Emitter {
         variant.origin = std::move(text->origin);
         extra = std::move(text->operand_args);
       } else {
-        variant.text = WithImagePrelude(spec.user_source, op.label());
+        TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, op.label(), kernel_dir_));
         variant.entry = spec.entry;
         variant.origin = op.label();
         variant.options = spec.build_options;
@@ -125,8 +134,9 @@ class Emitter {
       const int step = static_cast<int>(result_.plan.launches.size());
       for (size_t k = 0; k < spec.operands.size(); ++k) {
         const Operand& o = spec.operands[k];
-        TIMCL_TRY(AddOperand(op, spec, o, o.kind == Operand::Kind::kOutput && o.index == 0 ? final_value : -1, step,
-                             &scratch_ids, &launch));
+        TIMCL_TRY(AddOperand(op, spec, o,
+                             o.kind == Operand::Kind::kOutput && o.index == 0 ? final_value : -1,
+                             step, &scratch_ids, &launch));
         for (const kernels::ScalarArg& s : extra[k]) {
           if (s.is_float) {
             AddScalar(&launch, s.f);
@@ -136,8 +146,11 @@ class Emitter {
         }
       }
       for (const auto& [name, value] : spec.sizes) {
-        if (value > std::numeric_limits<int32_t>::max() || value < std::numeric_limits<int32_t>::min()) {
-          return op.Error(Code::kUnsupported, fmt::format("size {} = {} does not fit the kernel's 32-bit argument", name, value));
+        if (value > std::numeric_limits<int32_t>::max() ||
+            value < std::numeric_limits<int32_t>::min()) {
+          return op.Error(
+              Code::kUnsupported,
+              fmt::format("size {} = {} does not fit the kernel's 32-bit argument", name, value));
         }
         AddScalar(&launch, static_cast<int32_t>(value));
       }
@@ -173,15 +186,18 @@ class Emitter {
     std::vector<std::pair<size_t, size_t>> uses;  // launch, argument
   };
 
-  Status AddOperand(const OpView& op, const KernelSpec& spec, const Operand& o, int final_value, int step,
-                    std::map<size_t, int>* scratch_ids, Launch* launch) {
+  Status AddOperand(const OpView& op, const KernelSpec& spec, const Operand& o, int final_value,
+                    int step, std::map<size_t, int>* scratch_ids, Launch* launch) {
     using Kind = Operand::Kind;
     Arg arg;
     switch (o.kind) {
       case Kind::kInput:
       case Kind::kOutput: {
         const TensorView t = o.kind == Kind::kInput ? op.in(o.index) : op.out(o.index);
-        if (!t.present()) return op.Error(Code::kInternal, fmt::format("its kernel asks for operand {}, which is left out", o.index));
+        if (!t.present())
+          return op.Error(
+              Code::kInternal,
+              fmt::format("its kernel asks for operand {}, which is left out", o.index));
         TensorType type = t.type();
         int value = t.id();
         if (final_value >= 0) value = final_value;
@@ -230,8 +246,12 @@ class Emitter {
         break;
       case Kind::kInt:
       case Kind::kUint:
-      case Kind::kFloat: AddScalar(launch, o.scalar.u); return Status();
-      case Kind::kByte: AddScalar(launch, o.scalar.b); return Status();
+      case Kind::kFloat:
+        AddScalar(launch, o.scalar.u);
+        return Status();
+      case Kind::kByte:
+        AddScalar(launch, o.scalar.b);
+        return Status();
     }
     launch->args.push_back(arg);
     return Status();
@@ -260,11 +280,14 @@ class Emitter {
     };
     for (Internal& internal : internals_) {
       if (internal.persistent) {
-        // The header of an emulated image stays valid from Run to Run, so its memory is not shared with other values.
+        // The header of an emulated image stays valid from Run to Run, so its memory is not shared
+        // with other values.
         set(internal, Arg::Kind::kPersistent, persistent + kHeader);
         size_t end = 0;
-        if (!base::Add(persistent, base::AlignUp(internal.bytes, caps_.buffer_alignment) + kHeader, &end)) {
-          return Status::Error(Code::kOutOfMemory, "the images of custom ops are larger than the address space");
+        if (!base::Add(persistent, base::AlignUp(internal.bytes, caps_.buffer_alignment) + kHeader,
+                       &end)) {
+          return Status::Error(Code::kOutOfMemory,
+                               "the images of custom ops are larger than the address space");
         }
         persistent = base::AlignUp(end, caps_.buffer_alignment);
       } else {
@@ -273,7 +296,8 @@ class Emitter {
       }
     }
     TIMCL_ASSIGN(result_.plan.scratch_bytes, runtime::Pack(slots, caps_.buffer_alignment));
-    for (size_t i = 0; i < slots.size(); ++i) set(*in_scratch[i], Arg::Kind::kInternal, slots[i].offset);
+    for (size_t i = 0; i < slots.size(); ++i)
+      set(*in_scratch[i], Arg::Kind::kInternal, slots[i].offset);
     result_.plan.persistent_bytes = persistent;
     return Status();
   }
@@ -294,8 +318,10 @@ class Emitter {
 
 }  // namespace
 
-Result<CompiledPartition> CompilePartition(const GraphView& part, const std::map<int, Selected>& selected,
-                                           const DeviceCaps& caps, bool fuse, const std::string& kernel_dir) {
+Result<CompiledPartition> CompilePartition(const GraphView& part,
+                                           const std::map<int, Selected>& selected,
+                                           const DeviceCaps& caps, bool fuse,
+                                           const std::string& kernel_dir) {
   return Emitter(part, selected, caps, kernel_dir).Run(fuse);
 }
 

@@ -1,5 +1,6 @@
-// FindFusions: point-wise ops that follow an op whose kernel can apply them as it stores. A value that fusion removes is still
-// rounded to its tensor's type on the way (NUMERICS: every tensor that the user made is observable).
+// FindFusions: point-wise ops that follow an op whose kernel can apply them as it stores. A value
+// that fusion removes is still rounded to its tensor's type on the way (NUMERICS: every tensor that
+// the user made is observable).
 #include <set>
 
 #include "backends/opencl/compile/compile.h"
@@ -8,23 +9,29 @@
 namespace tim::vx::opencl {
 namespace {
 
-bool WidePlainInteger(const TensorType& t) { return IsInteger(t.dtype) && !t.quantized() && BitsOf(t.dtype) >= 32; }
+bool WidePlainInteger(const TensorType& t) {
+  return IsInteger(t.dtype) && !t.quantized() && BitsOf(t.dtype) >= 32;
+}
 
 /// The kernel's form of epilogue can express this op between these types.
 bool CanApply(const OpView& op, KernelSpec::Epilogue form) {
   const PointwiseRule* rule = op.def().pointwise;
-  if (rule == nullptr || rule->expression == nullptr || op.num_inputs() != 1 || op.num_outputs() != 1) return false;
+  if (rule == nullptr || rule->expression == nullptr || op.num_inputs() != 1 ||
+      op.num_outputs() != 1)
+    return false;
   const TensorType &before = op.in(0).type(), &after = op.out(0).type();
   if (before.count() != after.count() || before.per_channel() || after.per_channel()) return false;
   // float holds wide integers only in part; their ops run in exact integer arithmetic of their own.
   if (WidePlainInteger(before) || WidePlainInteger(after)) return false;
   if (form == KernelSpec::Epilogue::kScalar) return true;
-  return !rule->scalar_only && before.dtype == DataType::FLOAT32 && after.dtype == DataType::FLOAT32;
+  return !rule->scalar_only && before.dtype == DataType::FLOAT32 &&
+         after.dtype == DataType::FLOAT32;
 }
 
 }  // namespace
 
-std::map<int, FusedChain> FindFusions(const GraphView& part, const std::map<int, Selected>& selected) {
+std::map<int, FusedChain> FindFusions(const GraphView& part,
+                                      const std::map<int, Selected>& selected) {
   const ir::Graph& graph = *part.graph();
   const auto consumers = graph.Consumers();
   std::set<int> inside, outputs, taken;
@@ -35,7 +42,9 @@ std::map<int, FusedChain> FindFusions(const GraphView& part, const std::map<int,
     const auto it = selected.find(anchor.id());
     if (it == selected.end() || taken.count(anchor.id()) != 0 || MovesNothing(anchor)) continue;
     const Launches& launches = it->second.launches;
-    if (launches.size() != 1 || launches[0].epilogue == KernelSpec::Epilogue::kNone || anchor.num_outputs() != 1) continue;
+    if (launches.size() != 1 || launches[0].epilogue == KernelSpec::Epilogue::kNone ||
+        anchor.num_outputs() != 1)
+      continue;
     if (anchor.out(0).type().per_channel() || WidePlainInteger(anchor.out(0).type())) continue;
     FusedChain chain;
     OpView last = anchor;

@@ -27,8 +27,10 @@ Result<Selected> SelectKernel(const OpView& op, const DeviceCaps& caps) {
     selected.refusals.push_back(fmt::format("{}: {}", candidate.name, status.message()));
     base::Log("select", base::LogLevel::kDebug, "{}: {}", op.label(), selected.refusals.back());
   }
-  if (selected.refusals.empty()) return Status::Error(Code::kUnsupported, "the op has no OpenCL kernel");
-  return Status::Error(Code::kUnsupported, fmt::format("every kernel refused: {}", fmt::join(selected.refusals, "; ")));
+  if (selected.refusals.empty())
+    return Status::Error(Code::kUnsupported, "the op has no OpenCL kernel");
+  return Status::Error(Code::kUnsupported,
+                       fmt::format("every kernel refused: {}", fmt::join(selected.refusals, "; ")));
 }
 
 }  // namespace tim::vx::opencl
