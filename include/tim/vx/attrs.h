@@ -178,7 +178,7 @@ Result<std::shared_ptr<const void>> FromMap(const AttrMap& map) {
   std::string bad;
   std::apply(
       [&](auto&... f) {
-        auto one = [&](auto& field) {
+        [[maybe_unused]] auto one = [&](auto& field) {
           const std::string& name = names[i++];
           const AttrValue* v = map.Find(name);
           if (v == nullptr) return;

@@ -1,0 +1,23 @@
+// Cast: converts stored numbers, whatever scale and zero point say.
+// FROM_HALF, TO_HALF, TO_BOOL, TO_FLOAT, FROM_FLOAT: 0 or 1. CONVERT: conversion to the result's type, saturating, towards 0.
+#include "tensor.clh"
+kernel void cast(IN(X), OUT(Y), SIZE(N)) {
+  const int i = get_global_id(0);
+  if (i >= N) return;
+#if FROM_HALF
+  const float x = vload_half(i, X);
+#else
+  const X_t x = X[i];
+#endif
+#if TO_BOOL
+  Y[i] = (char)(x != 0);
+#elif TO_HALF
+  vstore_half_rte((float)x, i, Y);
+#elif TO_FLOAT
+  Y[i] = (float)x;
+#elif FROM_FLOAT
+  Y[i] = isnan((float)x) ? (Y_t)0 : CONVERT(x);
+#else
+  Y[i] = CONVERT(x);
+#endif
+}

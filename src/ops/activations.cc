@@ -1,0 +1,343 @@
+// Activation functions, one row each. fmax and fmin drop a NaN, so that max(0, NaN) is 0; the other
+// functions pass it on.
+#include "tim/vx/ops/activations.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tim/vx/op_def.h"
+#include "tim/vx/pointwise.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using pointwise::CaseRange;
+using pointwise::UnaryCases;
+using P = const float*;
+using Int = int64_t;
+
+struct AlphaAttrs {
+  float alpha = 1.0f;
+  TIMCL_FIELDS(alpha)
+};
+struct LeakyAttrs {
+  float alpha = 0.01f;
+  TIMCL_FIELDS(alpha)
+};
+struct HardSigmoidAttrs {
+  float alpha = 0.2f;
+  float beta = 0.5f;
+  TIMCL_FIELDS(alpha, beta)
+};
+struct LinearAttrs {
+  float a = 1.0f;
+  float b = 0.0f;
+  TIMCL_FIELDS(a, b)
+};
+struct GeluAttrs {
+  bool approximate = true;
+  TIMCL_FIELDS(approximate)
+};
+struct SeluAttrs {
+  float alpha = 1.67326f;
+  float gamma = 1.0507f;
+  TIMCL_FIELDS(alpha, gamma)
+};
+struct PreluAttrs {
+  int32_t axis = 0;
+  TIMCL_FIELDS(axis)
+};
+
+void PlainCases(CaseMaker& make) { UnaryCases(make, {MakeAttrs(NoAttrs{})}); }
+void WideCases(CaseMaker& make) { UnaryCases(make, {MakeAttrs(NoAttrs{})}, {-9, 9}); }
+
+// Where a result tends to 0, the exponential leaves the range of float32 before the result does.
+constexpr double kTiny = 1e-36;
+
+TIMCL_POINTWISE(Relu, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("fmax(x, 0.0f)", []<class T>(T x, T, T, P) {
+                  return std::fmax(x, T(0));
+                }).Integer("max(x, 0L)", [](Int x, Int, Int, P) {
+                    return std::max<Int>(x, 0);
+                  }).Cases(PlainCases));
+
+TIMCL_POINTWISE(
+    Relu1, NoAttrs, "input", Tolerance::Exact(),
+    Pointwise("fmin(fmax(x, -1.0f), 1.0f)", []<class T>(T x, T, T, P) {
+      return std::fmin(std::fmax(x, T(-1)), T(1));
+    }).Integer("clamp(x, -1L, 1L)", [](Int x, Int, Int, P) {
+        return std::clamp<Int>(x, -1, 1);
+      }).Cases(PlainCases));
+
+TIMCL_POINTWISE(
+    Relu6, NoAttrs, "input", Tolerance::Exact(),
+    Pointwise("fmin(fmax(x, 0.0f), 6.0f)", []<class T>(T x, T, T, P) {
+      return std::fmin(std::fmax(x, T(0)), T(6));
+    }).Integer("clamp(x, 0L, 6L)", [](Int x, Int, Int, P) {
+        return std::clamp<Int>(x, 0, 6);
+      }).Cases(WideCases));
+
+TIMCL_POINTWISE(Tanh, NoAttrs, "input", Tolerance::Ulp(6),
+                Pointwise("tanh(x)", []<class T>(T x, T, T, P) {
+                  return std::tanh(x);
+                }).Cases(PlainCases));
+
+TIMCL_POINTWISE(Sigmoid, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
+                Pointwise("1.0f / (1.0f + exp(-x))", []<class T>(T x, T, T, P) {
+                  return T(1) / (T(1) + std::exp(-x));
+                }).Cases(WideCases));
+
+TIMCL_POINTWISE(Swish, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
+                Pointwise("x / (1.0f + exp(-x))", []<class T>(T x, T, T, P) {
+                  return x / (T(1) + std::exp(-x));
+                }).Cases(WideCases));
+
+// Times the float32 nearest to 1/6 in place of a division, which not every device rounds correctly.
+TIMCL_POINTWISE(
+    HardSwish, NoAttrs, "input", Tolerance::Ulp(3, 0),
+    Pointwise("x * fmin(fmax(x + 3.0f, 0.0f), 6.0f) * 0x1.555556p-3f", []<class T>(T x, T, T, P) {
+      return x * std::fmin(std::fmax(x + T(3), T(0)), T(6)) * T(0x1.555556p-3f);
+    }).Cases(PlainCases));
+
+TIMCL_POINTWISE(Mish, NoAttrs, "input", Tolerance::Ulp(16, 1, kTiny),
+                Pointwise("x * tanh(log1p(exp(x)))", []<class T>(T x, T, T, P) {
+                  return x * std::tanh(std::log1p(std::exp(x)));
+                }).Cases(WideCases));
+
+// ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), where nothing overflows.
+TIMCL_POINTWISE(SoftRelu, NoAttrs, "input", Tolerance::Ulp(6, 1, kTiny),
+                Pointwise("fmax(x, 0.0f) + log1p(exp(-fabs(x)))", []<class T>(T x, T, T, P) {
+                  return std::fmax(x, T(0)) + std::log1p(std::exp(-std::fabs(x)));
+                }).Cases(WideCases));
+
+TIMCL_POINTWISE(Sign, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("sign(x)",
+                          []<class T>(T x, T, T, P) { return T(x > T(0)) - T(x < T(0)); })
+                    .Integer("(long)(x > 0) - (long)(x < 0)",
+                             [](Int x, Int, Int, P) { return Int(x > 0) - Int(x < 0); })
+                    .Cases(PlainCases));
+
+TIMCL_POINTWISE(SoftSign, NoAttrs, "input", Tolerance::Ulp(4),
+                Pointwise("x / (1.0f + fabs(x))", []<class T>(T x, T, T, P) {
+                  return x / (T(1) + std::fabs(x));
+                }).Cases(PlainCases));
+
+TIMCL_POINTWISE(Elu, AlphaAttrs, "input", Tolerance::Ulp(6),
+                Pointwise("(x > 0.0f) ? x : p0 * expm1(x)", []<class T>(T x, T, T, P p) {
+                  return x > T(0) ? x : p[0] * std::expm1(x);
+                }).Cases([](CaseMaker& make) {
+                  UnaryCases(make, {MakeAttrs(AlphaAttrs{}), MakeAttrs(AlphaAttrs{0.3f})});
+                }));
+
+TIMCL_POINTWISE(
+    HardSigmoid, HardSigmoidAttrs, "input", Tolerance::Ulp(2, 0, 4e-6),
+    Pointwise("fmin(fmax(p0 * x + p1, 0.0f), 1.0f)", []<class T>(T x, T, T, P p) {
+      return std::fmin(std::fmax(p[0] * x + p[1], T(0)), T(1));
+    }).Cases([](CaseMaker& make) {
+      UnaryCases(make, {MakeAttrs(HardSigmoidAttrs{}), MakeAttrs(HardSigmoidAttrs{0.31f, 0.42f})});
+    }));
+
+TIMCL_POINTWISE(LeakyRelu, LeakyAttrs, "input", Tolerance::Exact(),
+                Pointwise("(x > 0.0f) ? x : p0 * x", []<class T>(T x, T, T, P p) {
+                  return x > T(0) ? x : p[0] * x;
+                }).Cases([](CaseMaker& make) {
+                  UnaryCases(make, {MakeAttrs(LeakyAttrs{0.1f}), MakeAttrs(LeakyAttrs{0.25f})});
+                }));
+
+TIMCL_POINTWISE(
+    Linear, LinearAttrs, "input", Tolerance::Ulp(2, 0, 4e-6),
+    Pointwise("p0 * x + p1", []<class T>(T x, T, T, P p) {
+      return p[0] * x + p[1];
+    }).Cases([](CaseMaker& make) {
+      UnaryCases(make, {MakeAttrs(LinearAttrs{1.7f, -0.3f}), MakeAttrs(LinearAttrs{-0.4f, 0.0f})});
+    }));
+
+// The tanh form as x * sigmoid(2u), and the erf form by erfc: neither cancels where the result
+// tends to 0. 1.5957691 = 2 sqrt(2 / pi).
+TIMCL_POINTWISE(
+    Gelu, GeluAttrs, "input", Tolerance::Ulp(24, 1, 1e-7),
+    Pointwise("(p0 != 0.0f) ? x / (1.0f + exp(-1.5957691f * (x + 0.044715f * x * x * x)))"
+              " : 0.5f * x * erfc(-0.70710678f * x)",
+              []<class T>(T x, T, T, P p) {
+                return p[0] != 0
+                           ? x / (T(1) + std::exp(T(-1.5957691f) * (x + T(0.044715f) * x * x * x)))
+                           : T(0.5) * x * std::erfc(T(-0.70710678f) * x);
+              })
+        .Cases([](CaseMaker& make) {
+          UnaryCases(make, {MakeAttrs(GeluAttrs{true}), MakeAttrs(GeluAttrs{false})});
+        }));
+
+TIMCL_POINTWISE(Selu, SeluAttrs, "input", Tolerance::Ulp(6),
+                Pointwise("(x > 0.0f) ? p1 * x : p1 * (p0 * expm1(x))", []<class T>(T x, T, T,
+                                                                                    P p) {
+                  return x > T(0) ? p[1] * x : p[1] * (p[0] * std::expm1(x));
+                }).Cases([](CaseMaker& make) {
+                  UnaryCases(make, {MakeAttrs(SeluAttrs{}), MakeAttrs(SeluAttrs{1.2f, 0.8f})});
+                }));
+
+Status CheckCelu(const OpView& op) {
+  const float alpha = op.attrs<AlphaAttrs>().alpha;
+  if (alpha != 0 && std::isfinite(alpha)) return Status();
+  return op.Error(Code::kInvalidArgument, "attribute alpha is " + std::to_string(alpha) +
+                                              "; a finite number other than 0 is expected");
+}
+
+TIMCL_POINTWISE(Celu, AlphaAttrs, "input", Tolerance::Ulp(8),
+                Pointwise("(x >= 0.0f) ? x : p0 * expm1(x / p0)",
+                          []<class T>(T x, T, T, P p) {
+                            return x >= T(0) ? x : p[0] * std::expm1(x / p[0]);
+                          })
+                    .Checked(CheckCelu)
+                    .Cases([](CaseMaker& make) {
+                      UnaryCases(make, {MakeAttrs(AlphaAttrs{}), MakeAttrs(AlphaAttrs{0.7f})});
+                    }));
+
+/// A slope with one extent other than 1, equal to the data's along `axis`, goes along `axis`.
+Shape PreluShape(const OpView& op, size_t input) {
+  const Shape& shape = op.in(input).shape();
+  if (input == 0) return shape;
+  const Shape& data = op.in(0).shape();
+  const size_t axis = op.Axis(op.attrs<PreluAttrs>().axis);
+  if (std::count_if(shape.dims().begin(), shape.dims().end(), [](int64_t d) { return d != 1; }) !=
+          1 ||
+      shape.count() != data[axis]) {
+    return shape;
+  }
+  std::vector<int64_t> along(axis + 1, 1);
+  along[axis] = shape.count();
+  return Shape(along);
+}
+
+Status CheckPrelu(const OpView& op) {
+  TIMCL_TRY(op.CheckAxis(op.attrs<PreluAttrs>().axis));
+  const Shape& data = op.in(0).shape();
+  const Shape slope = PreluShape(op, 1);
+  for (size_t d = 0; d < slope.rank(); ++d) {
+    if (slope[d] == 1 || slope[d] == data.dim(d)) continue;
+    return op.Error(Code::kInvalidShape,
+                    "input 1 " + op.in(1).label() + " does not broadcast to input 0 " +
+                        op.in(0).label() + ": dimension " + std::to_string(d) +
+                        " (counted from the fastest) is " + std::to_string(slope[d]) + " against " +
+                        std::to_string(data.dim(d)));
+  }
+  return Status();
+}
+
+void PreluCases(CaseMaker& make) {
+  auto add = [&](int32_t axis, const TensorType& x, const TensorType& slope, const TensorType& y) {
+    Case c;
+    c.attrs = MakeAttrs(PreluAttrs{axis});
+    c.inputs = {{x, false, -4, 4, {}}, {slope, true, -0.5, 2, {}}};
+    c.outputs = {y};
+    make.Add(c);
+  };
+  const Quantization none;
+  auto f32 = [&](const Shape& s) { return TensorType{DataType::FLOAT32, s, none}; };
+  const Shape x = {7, 5, 3};
+  add(2, f32(x), f32({3}), f32({}));          // along the axis
+  add(-1, f32(x), f32({1, 1, 3}), f32({}));   // along the axis, counted from the end
+  add(1, f32(x), f32({1, 5, 1}), f32({}));    // both readings agree
+  add(1, f32({5, 5, 3}), f32({5}), f32({}));  // the axis wins over dimension 0
+  add(0, f32(x), f32(x), f32({}));            // one slope per element
+  add(2, f32(x), f32({1}), f32({}));          // one for all
+  add(0, f32({1}), f32({1}), f32({}));
+  add(1, f32({300}), f32({300, 1}), f32({}));
+  for (const TensorType& t : StandardTypes({19, 17, 3})) {
+    TensorType y = t;
+    y.shape = {};
+    add(2, t, {DataType::FLOAT32, {3}, none}, y);
+    add(2, t, {DataType::UINT8, {3}, Quantization(QuantType::ASYMMETRIC, 0.011f, 40)}, y);
+  }
+  add(2, {DataType::FLOAT16, x, none}, {DataType::FLOAT16, {3}, none},
+      {DataType::FLOAT16, {}, none});
+  add(2, {DataType::INT32, x, none}, {DataType::INT32, {3}, none}, {DataType::INT32, {}, none});
+}
+
+TIMCL_POINTWISE(Prelu, PreluAttrs, "input slope", Tolerance::Exact(),
+                Pointwise("(x >= 0.0f) ? x : x * y",
+                          []<class T>(T x, T y, T, P) { return x >= T(0) ? x : x * y; })
+                    .Integer("(x >= 0) ? x : x * y",
+                             [](Int x, Int y, Int, P) { return x >= 0 ? x : x * y; })
+                    .Checked(CheckPrelu)
+                    .Aligned(PreluShape)
+                    .Cases(PreluCases));
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_PLAIN_OP_CLASS(Relu);
+TIMCL_PLAIN_OP_CLASS(Relu1);
+TIMCL_PLAIN_OP_CLASS(Relu6);
+TIMCL_PLAIN_OP_CLASS(Tanh);
+TIMCL_PLAIN_OP_CLASS(Sigmoid);
+TIMCL_PLAIN_OP_CLASS(Swish);
+TIMCL_PLAIN_OP_CLASS(HardSwish);
+TIMCL_PLAIN_OP_CLASS(Mish);
+TIMCL_PLAIN_OP_CLASS(SoftRelu);
+TIMCL_PLAIN_OP_CLASS(Sign);
+TIMCL_PLAIN_OP_CLASS(SoftSign);
+
+Elu::Elu(Graph* graph) : Elu(graph, 1.0f) {}
+Elu::Elu(Graph* graph, float alpha)
+    : BuiltinOp(graph, kElu, MakeAttrs(AlphaAttrs{alpha})), alpha_(alpha) {}
+std::shared_ptr<Operation> Elu::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Elu>(AttrsOf<AlphaAttrs>(*this).alpha);
+}
+
+Prelu::Prelu(Graph* graph, int axis)
+    : BuiltinOp(graph, kPrelu, MakeAttrs(PreluAttrs{axis})), axis_(axis) {}
+std::shared_ptr<Operation> Prelu::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Prelu>(AttrsOf<PreluAttrs>(*this).axis);
+}
+
+HardSigmoid::HardSigmoid(Graph* graph, float alpha, float beta)
+    : BuiltinOp(graph, kHardSigmoid, MakeAttrs(HardSigmoidAttrs{alpha, beta})),
+      alpha_(alpha),
+      beta_(beta) {}
+std::shared_ptr<Operation> HardSigmoid::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<HardSigmoidAttrs>(*this);
+  return graph->CreateOperation<HardSigmoid>(a.alpha, a.beta);
+}
+
+LeakyRelu::LeakyRelu(Graph* graph, float alpha)
+    : BuiltinOp(graph, kLeakyRelu, MakeAttrs(LeakyAttrs{alpha})), alpha_(alpha) {}
+std::shared_ptr<Operation> LeakyRelu::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<LeakyRelu>(AttrsOf<LeakyAttrs>(*this).alpha);
+}
+
+Linear::Linear(Graph* graph, float a, float b)
+    : BuiltinOp(graph, kLinear, MakeAttrs(LinearAttrs{a, b})), a_(a), b_(b) {}
+std::shared_ptr<Operation> Linear::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<LinearAttrs>(*this);
+  return graph->CreateOperation<Linear>(a.a, a.b);
+}
+
+Gelu::Gelu(Graph* graph, bool approximate)
+    : BuiltinOp(graph, kGelu, MakeAttrs(GeluAttrs{approximate})) {}
+std::shared_ptr<Operation> Gelu::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Gelu>(AttrsOf<GeluAttrs>(*this).approximate);
+}
+
+Selu::Selu(Graph* graph, float alpha, float gamma)
+    : BuiltinOp(graph, kSelu, MakeAttrs(SeluAttrs{alpha, gamma})), alpha_(alpha), gamma_(gamma) {}
+std::shared_ptr<Operation> Selu::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<SeluAttrs>(*this);
+  return graph->CreateOperation<Selu>(a.alpha, a.gamma);
+}
+
+Celu::Celu(Graph* graph, float alpha)
+    : BuiltinOp(graph, kCelu, MakeAttrs(AlphaAttrs{alpha})), alpha_(alpha) {}
+std::shared_ptr<Operation> Celu::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Celu>(AttrsOf<AlphaAttrs>(*this).alpha);
+}
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(activations) {
+  for (const OpDef* def : {&kRelu, &kRelu1, &kRelu6, &kTanh, &kSigmoid, &kSwish, &kHardSwish,
+                           &kMish, &kSoftRelu, &kSign, &kSoftSign, &kElu, &kPrelu, &kHardSigmoid,
+                           &kLeakyRelu, &kLinear, &kGelu, &kSelu, &kCelu}) {
+    Add(*def);
+  }
+}
+
+}  // namespace tim::vx::ops

@@ -1,0 +1,73 @@
+// Clip: limits values to a range. Source: ONNX Clip-13, with min and max as attributes.
+#include "tim/vx/ops/clip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tim/vx/op_def.h"
+#include "tim/vx/pointwise.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using P = const float*;
+using Int = int64_t;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct ClipAttrs {
+  float min = -kInfinity;
+  float max = kInfinity;
+  TIMCL_FIELDS(min, max)
+};
+
+Status Check(const OpView& op) {
+  const auto& a = op.attrs<ClipAttrs>();
+  if (a.min <= a.max) return Status();  // false for NaN
+  return op.Error(Code::kInvalidArgument, "attributes min " + std::to_string(a.min) + " and max " +
+                                              std::to_string(a.max) + " are not a range");
+}
+
+/// The whole number nearest to a limit, halves to even.
+Int Limit(float f) {
+  const float r = std::rint(f);
+  if (r <= -0x1p63f) return std::numeric_limits<Int>::min();
+  if (r >= 0x1p63f) return std::numeric_limits<Int>::max();
+  return static_cast<Int>(r);
+}
+
+void Cases(CaseMaker& make) {
+  pointwise::UnaryCases(make,
+                        {MakeAttrs(ClipAttrs{-1.5f, 2.25f}), MakeAttrs(ClipAttrs{0.0f, kInfinity}),
+                         MakeAttrs(ClipAttrs{-kInfinity, 0.5f}), MakeAttrs(ClipAttrs{})},
+                        {-9, 9});
+}
+
+// Rounding is monotonic: a whole number limited and then rounded is the same as limited to rounded
+// limits.
+TIMCL_POINTWISE(Clip, ClipAttrs, "input", Tolerance::Exact(),
+                Pointwise("fmin(fmax(x, p0), p1)",
+                          []<class T>(T x, T, T, P p) {
+                            return std::fmin(std::fmax(x, T(p[0])), T(p[1]));
+                          })
+                    .Integer("min(max(x, convert_long_sat_rte(p0)), convert_long_sat_rte(p1))",
+                             [](Int x, Int, Int, P p) {
+                               return std::min(std::max(x, Limit(p[0])), Limit(p[1]));
+                             })
+                    .Checked(Check)
+                    .Cases(Cases));
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+Clip::Clip(Graph* graph, float min, float max)
+    : BuiltinOp(graph, kClip, MakeAttrs(ClipAttrs{min, max})) {}
+std::shared_ptr<Operation> Clip::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<ClipAttrs>(*this);
+  return graph->CreateOperation<Clip>(a.min, a.max);
+}
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(clip) { Add(kClip); }
+
+}  // namespace tim::vx::ops

@@ -1,0 +1,148 @@
+// Arithmetic on two operands with broadcasting, one row each. Unquantized integers are exact and
+// saturate; fmin and fmax prefer a number to a NaN.
+#include "tim/vx/ops/elementwise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tim/vx/op_def.h"
+#include "tim/vx/pointwise.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using pointwise::BinaryCases;
+using P = const float*;
+using Int = int64_t;
+
+struct ScaleAttrs {
+  float scale = 1.0f;
+  TIMCL_FIELDS(scale)
+};
+
+void Cases(CaseMaker& make) { BinaryCases(make, {MakeAttrs(NoAttrs{})}); }
+
+/// Integer sums and products that leave the range of i32.
+void SaturatingCases(CaseMaker& make, const AnyAttrs& attrs) {
+  const TensorType i32 = {DataType::INT32, {5, 4}, Quantization()};
+  const double top = 2147483647.0, bottom = -2147483648.0;
+  Case c;
+  c.attrs = attrs;
+  c.inputs = {{i32, false, bottom, top, {top, bottom, 16777217, 2000000000, -3}},
+              {i32, false, bottom, top, {top, bottom, 1, -1}}};
+  c.outputs = {{DataType::INT32, {}, Quantization()}};
+  c.note = "saturating";
+  make.Add(c);
+}
+
+TIMCL_POINTWISE(Minimum, NoAttrs, "input0 input1", Tolerance::Exact(),
+                Pointwise("fmin(x, y)", []<class T>(T x, T y, T, P) {
+                  return std::fmin(x, y);
+                }).Integer("min(x, y)", [](Int x, Int y, Int, P) {
+                    return std::min(x, y);
+                  }).Cases(Cases));
+
+TIMCL_POINTWISE(Maximum, NoAttrs, "input0 input1", Tolerance::Exact(),
+                Pointwise("fmax(x, y)", []<class T>(T x, T y, T, P) {
+                  return std::fmax(x, y);
+                }).Integer("max(x, y)", [](Int x, Int y, Int, P) {
+                    return std::max(x, y);
+                  }).Cases(Cases));
+
+TIMCL_POINTWISE(Add, NoAttrs, "input0 input1", Tolerance::Exact(),
+                Pointwise("x + y", []<class T>(T x, T y, T, P) {
+                  return x + y;
+                }).Integer("x + y", [](Int x, Int y, Int, P) {
+                    return x + y;
+                  }).Cases([](CaseMaker& make) {
+                  Cases(make);
+                  SaturatingCases(make, MakeAttrs(NoAttrs{}));
+                }));
+
+TIMCL_POINTWISE(Sub, NoAttrs, "input0 input1", Tolerance::Exact(),
+                Pointwise("x - y", []<class T>(T x, T y, T, P) {
+                  return x - y;
+                }).Integer("x - y", [](Int x, Int y, Int, P) {
+                    return x - y;
+                  }).Cases([](CaseMaker& make) {
+                  Cases(make);
+                  SaturatingCases(make, MakeAttrs(NoAttrs{}));
+                }));
+
+// Integers with a scale: three float32 steps, then rounded and saturated.
+Int ScaledProduct(Int x, Int y, Int, P p) {
+  if (p[0] == 1.0f) return x * y;
+  const float r = std::rint(static_cast<float>(x) * static_cast<float>(y) * p[0]);
+  if (std::isnan(r)) return 0;
+  if (r <= -0x1p63f) return std::numeric_limits<Int>::min();
+  if (r >= 0x1p63f) return std::numeric_limits<Int>::max();
+  return static_cast<Int>(r);
+}
+
+TIMCL_POINTWISE(Multiply, ScaleAttrs, "input0 input1", Tolerance::Ulp(2, 0),
+                Pointwise("x * y * p0", []<class T>(T x, T y, T, P p) { return x * y * p[0]; })
+                    .Integer("(p0 == 1.0f) ? x * y"
+                             " : convert_long_sat_rte((float)x * (float)y * p0)",
+                             ScaledProduct)
+                    .Cases([](CaseMaker& make) {
+                      BinaryCases(make, {MakeAttrs(ScaleAttrs{}), MakeAttrs(ScaleAttrs{0.37f})});
+                      SaturatingCases(make, MakeAttrs(ScaleAttrs{}));
+                      SaturatingCases(make, MakeAttrs(ScaleAttrs{0.25f}));
+                    }));
+
+TIMCL_POINTWISE(
+    Div, ScaleAttrs, "input0 input1", Tolerance::Ulp(4),
+    Pointwise("x / y * p0", []<class T>(T x, T y, T, P p) {
+      return x / y * p[0];
+    }).Cases([](CaseMaker& make) {
+      BinaryCases(make, {MakeAttrs(ScaleAttrs{}), MakeAttrs(ScaleAttrs{2.5f})}, {-4, 4, 0.3, 4});
+      // Zeros among the divisors: infinities, which saturate where quantized.
+      BinaryCases(make, {MakeAttrs(ScaleAttrs{})}, {1, 4, -1, 1});
+    }));
+
+TIMCL_POINTWISE(Pow, NoAttrs, "input0 input1", Tolerance::Ulp(18),
+                Pointwise("pow(x, y)", []<class T>(T x, T y, T, P) {
+                  return std::pow(x, y);
+                }).Cases([](CaseMaker& make) {
+                  BinaryCases(make, {MakeAttrs(NoAttrs{})}, {0.1, 3, -2, 3});
+                }));
+
+TIMCL_POINTWISE(FloorDiv, NoAttrs, "input0 input1", Tolerance::Exact(),
+                Pointwise("floor(x / y)", []<class T>(T x, T y, T, P) {
+                  // The quotient is float32 whatever the result: one step decides.
+                  return T(std::floor(static_cast<float>(x) / static_cast<float>(y)));
+                }).Cases([](CaseMaker& make) {
+                  BinaryCases(make, {MakeAttrs(NoAttrs{})}, {-9, 9, 0.3, 4});
+                }));
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_PLAIN_OP_CLASS(Minimum);
+TIMCL_PLAIN_OP_CLASS(Maximum);
+TIMCL_PLAIN_OP_CLASS(Add);
+TIMCL_PLAIN_OP_CLASS(Sub);
+TIMCL_PLAIN_OP_CLASS(Pow);
+TIMCL_PLAIN_OP_CLASS(FloorDiv);
+
+Multiply::Multiply(Graph* graph, float scale)
+    : BuiltinOp(graph, kMultiply, MakeAttrs(ScaleAttrs{scale})) {}
+std::shared_ptr<Operation> Multiply::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Multiply>(AttrsOf<ScaleAttrs>(*this).scale);
+}
+
+Div::Div(Graph* graph, float scale) : BuiltinOp(graph, kDiv, MakeAttrs(ScaleAttrs{scale})) {}
+std::shared_ptr<Operation> Div::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Div>(AttrsOf<ScaleAttrs>(*this).scale);
+}
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(elementwise) {
+  for (const OpDef* def :
+       {&kMinimum, &kMaximum, &kAdd, &kSub, &kPow, &kFloorDiv, &kMultiply, &kDiv}) {
+    Add(*def);
+  }
+}
+
+}  // namespace tim::vx::ops

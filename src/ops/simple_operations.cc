@@ -1,0 +1,334 @@
+// Unary functions without attributes, conversions and rounding: one row each, but for Cast, which
+// reads stored numbers instead of real ones.
+#include "tim/vx/ops/simple_operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tim/vx/op_def.h"
+#include "tim/vx/pointwise.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using Domain = Pointwise::Domain;
+using pointwise::UnaryCases;
+using P = const float*;
+using Int = int64_t;
+
+AnyAttrs None() { return MakeAttrs(NoAttrs{}); }
+void Cases(CaseMaker& make) { UnaryCases(make, {None()}); }
+void PositiveCases(CaseMaker& make) { UnaryCases(make, {None()}, {0.05, 9}); }
+void InsideOneCases(CaseMaker& make) { UnaryCases(make, {None()}, {-0.97, 0.97}); }
+void AboveOneCases(CaseMaker& make) { UnaryCases(make, {None()}, {1.02, 9}); }
+
+TIMCL_POINTWISE(Neg, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("-x", []<class T>(T x, T, T, P) {
+                  return -x;
+                }).Integer("-x", [](Int x, Int, Int, P) {
+                    return -x;
+                  }).Cases(Cases));
+
+TIMCL_POINTWISE(Abs, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("fabs(x)", []<class T>(T x, T, T, P) {
+                  return std::fabs(x);
+                }).Integer("max(x, -x)", [](Int x, Int, Int, P) {
+                    return std::max(x, -x);
+                  }).Cases(Cases));
+
+TIMCL_POINTWISE(Sin, NoAttrs, "input", Tolerance::Ulp(4),
+                Pointwise("sin(x)", []<class T>(T x, T, T, P) {
+                  return std::sin(x);
+                }).Cases(Cases));
+
+TIMCL_POINTWISE(Cos, NoAttrs, "input", Tolerance::Ulp(4),
+                Pointwise("cos(x)", []<class T>(T x, T, T, P) {
+                  return std::cos(x);
+                }).Cases(Cases));
+
+TIMCL_POINTWISE(Tan, NoAttrs, "input", Tolerance::Ulp(5),
+                Pointwise("tan(x)", []<class T>(T x, T, T, P) {
+                  return std::tan(x);
+                }).Cases([](CaseMaker& make) {
+                  UnaryCases(make, {None()}, {-1.4, 1.4});
+                }));
+
+TIMCL_POINTWISE(ATan, NoAttrs, "input", Tolerance::Ulp(5),
+                Pointwise("atan(x)", []<class T>(T x, T, T, P) {
+                  return std::atan(x);
+                }).Cases(Cases));
+
+TIMCL_POINTWISE(ATanh, NoAttrs, "input", Tolerance::Ulp(5),
+                Pointwise("atanh(x)", []<class T>(T x, T, T, P) {
+                  return std::atanh(x);
+                }).Cases(InsideOneCases));
+
+TIMCL_POINTWISE(ACosh, NoAttrs, "input", Tolerance::Ulp(4),
+                Pointwise("acosh(x)", []<class T>(T x, T, T, P) {
+                  return std::acosh(x);
+                }).Cases(AboveOneCases));
+
+TIMCL_POINTWISE(Exp, NoAttrs, "input", Tolerance::Ulp(3),
+                Pointwise("exp(x)", []<class T>(T x, T, T, P) {
+                  return std::exp(x);
+                }).Cases(Cases));
+
+TIMCL_POINTWISE(Log, NoAttrs, "input", Tolerance::Ulp(3),
+                Pointwise("log(x)", []<class T>(T x, T, T, P) {
+                  return std::log(x);
+                }).Cases(PositiveCases));
+
+TIMCL_POINTWISE(Sqrt, NoAttrs, "input", Tolerance::Ulp(3),
+                Pointwise("sqrt(x)", []<class T>(T x, T, T, P) {
+                  return std::sqrt(x);
+                }).Cases(PositiveCases));
+
+TIMCL_POINTWISE(Rsqrt, NoAttrs, "input", Tolerance::Ulp(3),
+                Pointwise("rsqrt(x)", []<class T>(T x, T, T, P) {
+                  return T(1) / std::sqrt(x);
+                }).Cases(PositiveCases));
+
+TIMCL_POINTWISE(Square, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("x * x", []<class T>(T x, T, T, P) {
+                  return x * x;
+                }).Integer("x * x", [](Int x, Int, Int, P) {
+                    return x * x;
+                  }).Cases(Cases));
+
+TIMCL_POINTWISE(Rcp, NoAttrs, "input", Tolerance::Ulp(3),
+                Pointwise("1.0f / x", []<class T>(T x, T, T, P) {
+                  return T(1) / x;
+                }).Cases([](CaseMaker& make) {
+                  UnaryCases(make, {None()}, {0.3, 4});
+                  UnaryCases(make, {None()}, {-1, 1});  // zeros among integers
+                }));
+
+void LogicalCases(CaseMaker& make) {
+  for (DataType from : {DataType::BOOL8, DataType::INT8}) {
+    for (DataType to : {DataType::BOOL8, DataType::INT8}) {
+      for (const Shape& shape : {Shape{1}, Shape{7, 5, 3}, Shape{300, 2}}) {
+        Case c;
+        c.attrs = None();
+        c.inputs = {{{from, shape, Quantization()}, false, 0, 1, {1, 0, 0, 1, 1}}};
+        if (from == DataType::INT8) c.inputs[0].values = {-7, 0, 3, 127, -128};
+        c.outputs = {{to, {}, Quantization()}};
+        make.Add(c);
+      }
+    }
+  }
+}
+
+TIMCL_POINTWISE(LogicalNot, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("(x == 0.0f) ? 1.0f : 0.0f",
+                          []<class T>(T x, T, T, P) { return x == T(0) ? T(1) : T(0); })
+                    .Integer("(long)(x == 0)",
+                             [](Int x, Int, Int, P) { return x == 0 ? Int{1} : Int{0}; })
+                    .ScalarOnly()
+                    .On(Domain::kLogical)
+                    .Cases(LogicalCases));
+
+TIMCL_POINTWISE(Floor, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("floor(x)", []<class T>(T x, T, T, P) {
+                  return std::floor(x);
+                }).Integer("x", [](Int x, Int, Int, P) {
+                    return x;
+                  }).Cases(Cases));
+
+TIMCL_POINTWISE(Ceil, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("ceil(x)", []<class T>(T x, T, T, P) {
+                  return std::ceil(x);
+                }).Integer("x", [](Int x, Int, Int, P) {
+                    return x;
+                  }).Cases(Cases));
+
+// rint in the mode that every OpenCL kernel and, unless changed, every C++ program runs in: halves
+// to even.
+TIMCL_POINTWISE(Round, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("rint(x)", []<class T>(T x, T, T, P) {
+                  return std::rint(x);
+                }).Integer("x", [](Int x, Int, Int, P) {
+                    return x;
+                  }).Cases([](CaseMaker& make) {
+                  Cases(make);
+                  Case c;
+                  c.attrs = None();
+                  c.inputs = {{{DataType::FLOAT32, {7}, Quantization()},
+                               false,
+                               0,
+                               1,
+                               {0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997}}};
+                  c.outputs = {{DataType::FLOAT32, {}, Quantization()}};
+                  c.note = "halves";
+                  make.Add(c);
+                }));
+
+/// Every encoding that a kernel can read or write, as the raw number or as a real one.
+std::vector<TensorType> AllTypes(const Shape& shape) {
+  std::vector<TensorType> types = StandardTypes(shape);
+  for (DataType d : {DataType::INT8, DataType::UINT8, DataType::INT16, DataType::UINT16,
+                     DataType::INT32, DataType::UINT32, DataType::INT64, DataType::BOOL8}) {
+    types.push_back({d, shape, Quantization()});
+  }
+  types.push_back({DataType::UINT16, shape, Quantization(QuantType::ASYMMETRIC, 0.0021f, 777)});
+  types.push_back({DataType::INT32, shape, Quantization(QuantType::ASYMMETRIC, 0.0013f, -4)});
+  return types;
+}
+
+void ConversionCases(CaseMaker& make) {
+  auto add = [&](const TensorType& from, TensorType to, double lo, double hi, const char* note) {
+    to.shape = {};
+    Case c;
+    c.attrs = None();
+    c.inputs = {{from, false, lo, hi, {}}};
+    c.outputs = {to};
+    c.note = note;
+    make.Add(c);
+  };
+  for (const TensorType& from : AllTypes({19, 17})) {
+    for (const TensorType& to : AllTypes({})) add(from, to, -4, 4, "pairs");
+  }
+  // Outside of the narrow types: saturation.
+  const TensorType f32 = {DataType::FLOAT32, {333}, Quantization()};
+  const TensorType i32 = {DataType::INT32, {333}, Quantization()};
+  for (const TensorType& to : AllTypes({})) {
+    add(f32, to, -3e9, 3e9, "beyond the range");
+    add(i32, to, -2e9, 2e9, "beyond the range");
+  }
+  add({DataType::FLOAT32, {1}, Quantization()}, {DataType::UINT8, {}, Quantization()}, 0, 9, "one");
+  Case c;
+  c.attrs = None();
+  c.inputs = {{{DataType::FLOAT32, {256, 256, 16}, Quantization()}, false, -4, 4, {}}};
+  c.outputs = {StandardTypes({})[2]};
+  c.note = "one million elements";
+  c.bench = true;
+  make.Add(c);
+}
+
+TIMCL_POINTWISE(DataConvert, NoAttrs, "input", Tolerance::Exact(),
+                Pointwise("x", []<class T>(T x, T, T, P) { return x; })
+                    .Integer("x", [](Int x, Int, Int, P) { return x; })
+                    .On(Domain::kAll)
+                    .Cases(ConversionCases));
+
+Status VerifyCast(const OpView& op) {
+  TIMCL_TRY(pointwise::CheckType(op, op.in(0), "input 0 'input'", Domain::kAll));
+  return pointwise::CheckType(op, op.out(0), "output 0", Domain::kAll);
+}
+
+Result<Shapes> InferCast(const OpView& op) { return Shapes{op.in(0).shape()}; }
+
+/// Toward 0, saturating; NaN gives 0.
+Int Truncated(double v) {
+  if (std::isnan(v)) return 0;
+  if (v <= -0x1p63) return std::numeric_limits<Int>::min();
+  if (v >= 0x1p63) return std::numeric_limits<Int>::max();
+  return static_cast<Int>(v);
+}
+
+Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+  const bool from_integer = IsInteger(op.in(0).dtype()), to_integer = IsInteger(op.out(0).dtype());
+  const bool to_bool = op.out(0).dtype() == DataType::BOOL8;
+  for (int64_t i = 0; i < ins[0].count(); ++i) {
+    if (from_integer) {
+      const Int raw = ins[0].Raw(i);
+      outs[0].SetRaw(i, to_bool ? raw != 0 : raw);
+    } else {
+      const double real = ins[0].At(i);
+      if (to_bool) {
+        outs[0].SetRaw(i, real != 0);
+      } else if (to_integer) {
+        outs[0].SetRaw(i, Truncated(real));
+      } else {
+        outs[0].Set(i, real);
+      }
+    }
+  }
+  return Status();
+}
+
+const char* Conversion(DataType to) {
+  switch (to) {
+    case DataType::INT8:
+      return "convert_char_sat";
+    case DataType::UINT8:
+      return "convert_uchar_sat";
+    case DataType::INT16:
+      return "convert_short_sat";
+    case DataType::UINT16:
+      return "convert_ushort_sat";
+    case DataType::INT32:
+      return "convert_int_sat";
+    case DataType::UINT32:
+      return "convert_uint_sat";
+    case DataType::INT64:
+      return "convert_long_sat";
+    default:
+      return "";
+  }
+}
+
+Result<Launches> LaunchCast(const OpView& op, const DeviceCaps&) {
+  const DataType from = op.in(0).dtype(), to = op.out(0).dtype();
+  const int64_t count = op.out(0).shape().count();
+  if (count > INT32_MAX) {
+    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
+  }
+  auto flag = [](bool b) { return b ? "1" : "0"; };
+  KernelSpec spec;
+  spec.source = "cast.cl";
+  spec.entry = "cast";
+  spec.operands = {In(0, "X"), Out(0, "Y")};
+  spec.sizes = {{"N", count}};
+  spec.defines = {
+      {"FROM_HALF", flag(from == DataType::FLOAT16)}, {"FROM_FLOAT", flag(!IsInteger(from))},
+      {"TO_HALF", flag(to == DataType::FLOAT16)},     {"TO_FLOAT", flag(to == DataType::FLOAT32)},
+      {"TO_BOOL", flag(to == DataType::BOOL8)},       {"CONVERT", Conversion(to)}};
+  spec.global = {static_cast<size_t>(count), 1, 1};
+  spec.local = {256, 1, 1};
+  return Launches{spec};
+}
+
+const OpDef kCast = {.name = "Cast",
+                     .schema = &kAttrSchema<NoAttrs>,
+                     .verify = VerifyCast,
+                     .infer = InferCast,
+                     .reference = ReferenceCast,
+                     .kernels = {{"cast", LaunchCast}},
+                     .tolerance = Tolerance::Exact(),
+                     .cases = ConversionCases};
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_PLAIN_OP_CLASS(DataConvert);
+TIMCL_PLAIN_OP_CLASS(Neg);
+TIMCL_PLAIN_OP_CLASS(Abs);
+TIMCL_PLAIN_OP_CLASS(Sin);
+TIMCL_PLAIN_OP_CLASS(Exp);
+TIMCL_PLAIN_OP_CLASS(Log);
+TIMCL_PLAIN_OP_CLASS(Sqrt);
+TIMCL_PLAIN_OP_CLASS(Rsqrt);
+TIMCL_PLAIN_OP_CLASS(Square);
+TIMCL_PLAIN_OP_CLASS(LogicalNot);
+TIMCL_PLAIN_OP_CLASS(Floor);
+TIMCL_PLAIN_OP_CLASS(Ceil);
+TIMCL_PLAIN_OP_CLASS(Round);
+TIMCL_PLAIN_OP_CLASS(Cast);
+TIMCL_PLAIN_OP_CLASS(Rcp);
+TIMCL_PLAIN_OP_CLASS(Cos);
+TIMCL_PLAIN_OP_CLASS(Tan);
+TIMCL_PLAIN_OP_CLASS(ATan);
+TIMCL_PLAIN_OP_CLASS(ATanh);
+TIMCL_PLAIN_OP_CLASS(ACosh);
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(simple_operations) {
+  for (const OpDef* def : {&kDataConvert, &kNeg,    &kAbs,        &kSin,   &kExp,   &kLog,   &kSqrt,
+                           &kRsqrt,       &kSquare, &kLogicalNot, &kFloor, &kCeil,  &kRound, &kCast,
+                           &kRcp,         &kCos,    &kTan,        &kATan,  &kATanh, &kACosh}) {
+    Add(*def);
+  }
+}
+
+}  // namespace tim::vx::ops
