@@ -52,7 +52,7 @@ struct DeviceChoice {
 Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors);
 
 /// An opened device: what the sessions of one Context share. Threads: any.
-class Device {
+class Device : public std::enable_shared_from_this<Device> {
  public:
   static Result<std::shared_ptr<Device>> Open(const DeviceEntry& entry,
                                               const ProgramCacheOptions& options);

@@ -1,0 +1,364 @@
+// Setting arguments once and enqueuing launches: see executor.h.
+#include "backends/opencl/run/executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/opencl/run/cl_error.h"
+#include "backends/opencl/run/images.h"
+
+namespace tim::vx::opencl {
+namespace {
+
+constexpr size_t kHeader = kernel::Memory::kHeaderBytes;
+
+bool IsMemory(Arg::Kind kind) { return kind != Arg::Kind::kLocal && kind != Arg::Kind::kScalar; }
+
+/// What of the session's memory an argument means.
+struct Target {
+  kernel::Memory* memory = nullptr;
+  size_t offset = 0, bytes = 0;
+  const TensorType* type = nullptr;
+  std::string name;  // for messages
+};
+
+Result<Target> TargetOf(const kernel::Io& io, const Arg& arg, const std::string& label) {
+  Target t;
+  const kernel::Buffer* base = nullptr;
+  if (arg.kind == Arg::Kind::kInput || arg.kind == Arg::Kind::kOutput) {
+    const bool input = arg.kind == Arg::Kind::kInput;
+    const auto& list = input ? io.inputs : io.outputs;
+    if (arg.index >= list.size()) {
+      return Status::Error(Code::kInternal,
+                           fmt::format("{}: {} {} of a partition that has {}", label,
+                                       input ? "input" : "output", arg.index, list.size()));
+    }
+    base = &list[arg.index];
+    t.offset = base->offset;
+    t.bytes = base->type.bytes();
+    t.type = arg.type.dtype == DataType::UNKNOWN ? &base->type : &arg.type;
+    t.name =
+        fmt::format("{} '{}' {}", input ? "input" : "output", base->name, base->type.ToString());
+  } else {
+    base = arg.kind == Arg::Kind::kInternal ? &io.scratch : &io.persistent;
+    t.offset = base->offset + arg.offset;
+    t.bytes = arg.bytes;
+    t.type = &arg.type;
+    t.name = "a value inside the partition";
+    if (arg.type.dtype != DataType::UNKNOWN) t.name += " " + arg.type.ToString();
+  }
+  t.memory = base->memory;
+  if (t.memory == nullptr) {
+    return Status::Error(Code::kInternal, fmt::format("{}: {} has no memory", label, t.name));
+  }
+  if (t.offset > t.memory->bytes() || t.bytes > t.memory->bytes() - t.offset) {
+    return Status::Error(Code::kInternal,
+                         fmt::format("{}: {} takes bytes {} to {} of memory that has {}", label,
+                                     t.name, t.offset, t.offset + t.bytes, t.memory->bytes()));
+  }
+  return t;
+}
+
+}  // namespace
+
+Status CheckLaunches(const PartitionPlan& plan, const std::vector<BuiltKernel>& kernels) {
+  if (kernels.size() != plan.variants.size())
+    return Status::Error(Code::kInternal, "not one kernel per variant");
+  std::vector<cl_uint> counts;
+  for (const BuiltKernel& k : kernels) {
+    cl_int error = CL_SUCCESS;
+    const cl::Kernel kernel(k.program->program, k.name.c_str(), &error);
+    TIMCL_TRY(ClStatus(error, "clCreateKernel", k.name));
+    counts.push_back(kernel.getInfo<CL_KERNEL_NUM_ARGS>(&error));
+    TIMCL_TRY(ClStatus(error, "clGetKernelInfo", k.name));
+  }
+  for (const Launch& launch : plan.launches) {
+    if (launch.variant >= kernels.size())
+      return Status::Error(Code::kInternal, launch.label + ": a variant that is not there");
+    const Variant& variant = plan.variants[launch.variant];
+    if (launch.args.size() != counts[launch.variant]) {
+      return Status::Error(
+          Code::kInvalidArgument,
+          fmt::format("{}: kernel function '{}' has {} parameters, but {} arguments are passed "
+                      "(inputs, outputs, then scalars)",
+                      launch.label, variant.entry, counts[launch.variant], launch.args.size()));
+    }
+    const std::vector<ParameterKind>& kinds = kernels[launch.variant].parameters;
+    for (size_t i = 0; i < std::min(kinds.size(), launch.args.size()); ++i) {
+      if (kinds[i] == ParameterKind::kPlain || IsMemory(launch.args[i].kind)) continue;
+      return Status::Error(
+          Code::kInvalidArgument,
+          fmt::format("{}: parameter {} of kernel function '{}' is an image, but the argument is "
+                      "no tensor",
+                      launch.label, i, variant.entry));
+    }
+    if (launch.dims < 1 || launch.dims > 3) {
+      return Status::Error(
+          Code::kInvalidArgument,
+          fmt::format("{}: {} work dimensions; there can be 1 to 3", launch.label, launch.dims));
+    }
+    for (uint32_t d = 0; d < launch.dims; ++d) {
+      if (launch.global[d] == 0) {
+        return Status::Error(
+            Code::kInvalidArgument,
+            fmt::format("{}: the global size of work dimension {} is 0", launch.label, d));
+      }
+    }
+  }
+  return Status();
+}
+
+PartitionKernel::~PartitionKernel() {
+  // Launches in flight use our kernels and memory.
+  (void)session_->Finish();
+}
+
+size_t PartitionKernel::Watch(kernel::Memory* memory) {
+  Twin* twin = session_->TwinOf(memory);
+  for (size_t i = 0; i < watched_.size(); ++i) {
+    if (watched_[i].twin == twin) return i;
+  }
+  watched_.push_back({twin, twin->Follow()});
+  return watched_.size() - 1;
+}
+
+Status PartitionKernel::Prepare(const kernel::Io& io) {
+  TIMCL_TRY(session_->Finish());
+  TIMCL_TRY(CheckLaunches(*plan_, kernels_));
+  prepared_ = false;
+  io_ = io;
+  steps_.clear();
+  bindings_.clear();
+  watched_.clear();
+  warnings_.clear();
+  steps_.resize(plan_->launches.size());
+  for (size_t i = 0; i < plan_->launches.size(); ++i) TIMCL_TRY(PrepareStep(io, i));
+  // Only now: headers are written from bindings_, whose entries no longer move.
+  for (Binding& b : bindings_) {
+    TIMCL_TRY(Bind(&b));
+    if (!b.use_stage) continue;
+    warnings_.push_back(fmt::format(
+        "{}: argument {} is an image whose memory has no room for its header, so it is copied in "
+        "every run",
+        plan_->launches[b.step].label, b.index));
+  }
+  if (!session_->device().caps().shared_memory) {
+    // The buffers of what only crosses the border, so that Execute allocates nothing.
+    for (const auto* list : {&io_.inputs, &io_.outputs}) {
+      for (const kernel::Buffer& b : *list) {
+        if (b.memory == nullptr || b.constant) continue;
+        (void)Watch(b.memory);
+      }
+    }
+  }
+  prepared_ = true;
+  return Status();
+}
+
+Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
+  const Launch& launch = plan_->launches[index];
+  const BuiltKernel& built = kernels_[launch.variant];
+  Step& step = steps_[index];
+  cl_int error = CL_SUCCESS;
+  step.kernel = cl::Kernel(built.program->program, built.name.c_str(), &error);
+  TIMCL_TRY(ClStatus(error, "clCreateKernel", launch.label + ": " + built.name));
+
+  step.has_local = true;
+  for (uint32_t d = 0; d < launch.dims; ++d) step.has_local = step.has_local && launch.local[d] > 0;
+  for (uint32_t d = 0; d < 3; ++d) {
+    const bool used = d < launch.dims;
+    step.local[d] = used && step.has_local ? launch.local[d] : 1;
+    step.global[d] =
+        used ? (launch.global[d] + step.local[d] - 1) / step.local[d] * step.local[d] : 1;
+  }
+
+  for (size_t k = 0; k < launch.args.size(); ++k) {
+    const Arg& arg = launch.args[k];
+    const bool image = !built.parameters.empty() && built.parameters[k] != ParameterKind::kPlain;
+    switch (arg.kind) {
+      case Arg::Kind::kScalar:
+        error = step.kernel.setArg(static_cast<cl_uint>(k), arg.bytes, arg.value.data());
+        break;
+      case Arg::Kind::kLocal:
+        error = step.kernel.setArg(static_cast<cl_uint>(k), arg.bytes, nullptr);
+        break;
+      case Arg::Kind::kConstant: {
+        if (arg.index >= plan_->constants.size())
+          return Status::Error(Code::kInternal, launch.label + ": a constant that is not there");
+        const Constant& constant = plan_->constants[arg.index];
+        cl_mem memory = nullptr;
+        if (image) {
+          const TensorType& type = arg.type.dtype == DataType::UNKNOWN ? constant.type : arg.type;
+          auto header = HeaderFor(type);
+          if (!header.ok()) return header.status().AtOp(launch.label);
+          TIMCL_ASSIGN(memory, session_->ConstantImage(constant, *header, launch.label));
+        } else {
+          TIMCL_ASSIGN(memory, session_->ConstantOf(constant, launch.label));
+        }
+        error = step.kernel.setArg(static_cast<cl_uint>(k), sizeof memory, &memory);
+        break;
+      }
+      default:
+        TIMCL_TRY(AddBinding(io, index, k, image));
+        continue;
+    }
+    TIMCL_TRY(ClStatus(error, "clSetKernelArg",
+                       fmt::format("{}: argument {} of '{}'", launch.label, k, built.name)));
+  }
+  return Status();
+}
+
+Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, size_t argument,
+                                   bool image) {
+  const Launch& launch = plan_->launches[launch_index];
+  const Arg& arg = launch.args[argument];
+  TIMCL_ASSIGN(const Target target, TargetOf(io, arg, launch.label));
+  const uint64_t limit = session_->device().caps().max_allocation;
+  if (target.bytes > limit) {
+    return Status::Error(
+        Code::kOutOfMemory,
+        fmt::format("{}: {} takes {} bytes, and the device's largest allocation is {}",
+                    launch.label, target.name, target.bytes, limit));
+  }
+  Binding b;
+  b.step = launch_index;
+  b.index = static_cast<cl_uint>(argument);
+  b.twin = Watch(target.memory);
+  b.offset = target.offset;
+  b.bytes = target.bytes;
+  b.image = image;
+  b.room = arg.kind == Arg::Kind::kPersistent && target.offset >= kHeader;
+  // Which way a value inside the partition goes is not known here.
+  b.reads = arg.kind != Arg::Kind::kOutput;
+  b.writes = arg.kind != Arg::Kind::kInput;
+  if (image) {
+    auto header = HeaderFor(*target.type);
+    if (!header.ok()) return header.status().AtOp(launch.label);
+    b.header = *header;
+    steps_[launch_index].staged.push_back(bindings_.size());
+  }
+  bindings_.push_back(std::move(b));
+  return Status();
+}
+
+Status PartitionKernel::Bind(Binding* b) {
+  const Launch& launch = plan_->launches[b->step];
+  Twin* twin = watched_[b->twin].twin;
+  cl_mem argument = nullptr;
+  if (b->image) {
+    TIMCL_ASSIGN(argument, twin->Image(b->offset, b->bytes, b->room, b->header, launch.label));
+  }
+  b->use_stage = b->image && argument == nullptr;
+  if (argument == nullptr) {
+    TIMCL_ASSIGN(b->piece, twin->Piece(b->offset, b->bytes, launch.label));
+    argument = b->piece;
+  }
+  if (b->use_stage) {
+    if (b->stage() == nullptr) {
+      cl_int error = CL_SUCCESS;
+      cl::Buffer stage(session_->device().context(), CL_MEM_READ_WRITE, kHeader + b->bytes, nullptr,
+                       &error);
+      TIMCL_TRY(ClStatus(error, "clCreateBuffer", launch.label));
+      session_->NoteWork();
+      TIMCL_TRY(
+          ClStatus(session_->queue().enqueueWriteBuffer(stage, CL_FALSE, 0, kHeader, &b->header),
+                   "clEnqueueWriteBuffer", launch.label));
+      b->stage = std::move(stage);
+    }
+    argument = b->stage();
+  }
+  return ClStatus(steps_[b->step].kernel.setArg(b->index, sizeof argument, &argument),
+                  "clSetKernelArg",
+                  fmt::format("{}: argument {} of '{}'", launch.label, b->index,
+                              kernels_[launch.variant].name));
+}
+
+Status PartitionKernel::CopyStage(const Binding& b, bool in) {
+  const cl_mem stage = b.stage();
+  return ClStatus(in ? clEnqueueCopyBuffer(session_->queue()(), b.piece, stage, 0, kHeader, b.bytes,
+                                           0, nullptr, nullptr)
+                     : clEnqueueCopyBuffer(session_->queue()(), stage, b.piece, kHeader, 0, b.bytes,
+                                           0, nullptr, nullptr),
+                  "clEnqueueCopyBuffer", plan_->launches[b.step].label);
+}
+
+Status PartitionKernel::WriteInputs() {
+  for (size_t i = 0; i < io_.inputs.size(); ++i) {
+    const kernel::Buffer& b = io_.inputs[i];
+    if (b.memory == nullptr || b.constant) continue;
+    Twin* twin = session_->TwinOf(b.memory);
+    Twin::Exchange& exchange = twin->ExchangeOf(b.offset);
+    // A launch of this very run made it: the device has it, the host not yet.
+    if (exchange.made_in_run == session_->run()) continue;
+    const uint64_t version = b.memory->host_version();
+    const bool only_host = i < plan_->host_inputs.size() && plan_->host_inputs[i];
+    // Steps of other backends change memory without a new version.
+    if (only_host && exchange.version == version) continue;
+    TIMCL_ASSIGN(const cl_mem piece, twin->Piece(b.offset, b.type.bytes(), b.name));
+    TIMCL_TRY(ClStatus(clEnqueueWriteBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(),
+                                            b.Data(), 0, nullptr, nullptr),
+                       "clEnqueueWriteBuffer", "input '" + b.name + "'"));
+    exchange.version = version;
+  }
+  return Status();
+}
+
+Status PartitionKernel::ReadOutputs() {
+  for (const kernel::Buffer& b : io_.outputs) {
+    if (b.memory == nullptr) continue;
+    Twin* twin = session_->TwinOf(b.memory);
+    TIMCL_ASSIGN(const cl_mem piece, twin->Piece(b.offset, b.type.bytes(), b.name));
+    TIMCL_TRY(ClStatus(clEnqueueReadBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(),
+                                           b.Data(), 0, nullptr, nullptr),
+                       "clEnqueueReadBuffer", "output '" + b.name + "'"));
+    twin->ExchangeOf(b.offset).made_in_run = session_->run();
+  }
+  return Status();
+}
+
+Status PartitionKernel::EnqueueAll() {
+  for (Watched& w : watched_) {
+    const uint64_t generation = w.twin->Follow();
+    if (generation == w.generation) continue;
+    for (Binding& b : bindings_) {
+      if (watched_[b.twin].twin == w.twin) TIMCL_TRY(Bind(&b));
+    }
+    w.generation = generation;
+  }
+  const bool copies = !session_->device().caps().shared_memory;
+  if (copies) TIMCL_TRY(WriteInputs());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const Launch& launch = plan_->launches[i];
+    for (const size_t k : step.staged) {
+      if (bindings_[k].use_stage && bindings_[k].reads) TIMCL_TRY(CopyStage(bindings_[k], true));
+    }
+    TIMCL_TRY(ClStatus(
+        clEnqueueNDRangeKernel(session_->queue()(), step.kernel(), launch.dims, nullptr,
+                               step.global.data(), step.has_local ? step.local.data() : nullptr, 0,
+                               nullptr, nullptr),
+        "clEnqueueNDRangeKernel", launch.label));
+    for (const size_t k : step.staged) {
+      if (bindings_[k].use_stage && bindings_[k].writes) TIMCL_TRY(CopyStage(bindings_[k], false));
+    }
+  }
+  return copies ? ReadOutputs() : Status();
+}
+
+Status PartitionKernel::Execute() {
+  if (!prepared_) return Status::Error(Code::kInternal, "Execute before a successful Prepare");
+  session_->NoteWork();
+  const Status status = EnqueueAll();
+  if (!status.ok()) {
+    (void)session_->Finish();  // what was enqueued before the failure still uses our memory
+    return status;
+  }
+  if (!ran_) {
+    ran_ = true;
+    session_->NoteFirstRun(kernels_);
+  }
+  return Status();
+}
+
+}  // namespace tim::vx::opencl

@@ -1,0 +1,82 @@
+// PartitionKernel: runs one PartitionPlan on a device.
+#ifndef TIMCL_BACKENDS_OPENCL_RUN_EXECUTOR_H_
+#define TIMCL_BACKENDS_OPENCL_RUN_EXECUTOR_H_
+
+#include <CL/opencl.hpp>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/run/plan.h"
+#include "backends/opencl/run/session.h"
+
+namespace tim::vx::opencl {
+
+/// Whether each launch of the plan passes as many arguments as its function has parameters, and
+/// image parameters meet tensors. kInvalidArgument names the function and both counts. Prepare asks
+/// it too; a compiler that wants to know earlier may. `kernels[i]` belongs to plan.variants[i].
+Status CheckLaunches(const PartitionPlan& plan, const std::vector<BuiltKernel>& kernels);
+
+/// Partitions of one session run in order without a Wait between them. Threads: one at a time.
+class PartitionKernel : public kernel::Kernel {
+ public:
+  PartitionKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
+                  std::vector<BuiltKernel> kernels)
+      : session_(std::move(session)), plan_(std::move(plan)), kernels_(std::move(kernels)) {}
+  ~PartitionKernel() override;
+
+  /// Allocates everything and sets every argument.
+  Status Prepare(const kernel::Io& io) override;
+  /// Enqueues all launches and returns.
+  Status Execute() override;
+  Status Wait() override { return session_->Finish(); }
+  const void* SyncDomain() const override { return session_.get(); }
+
+  /// What Prepare found that costs time, in words for the report.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  struct Step {
+    cl::Kernel kernel;
+    std::array<size_t, 3> global{}, local{};
+    bool has_local = false;
+    std::vector<size_t> staged;  // entries of bindings_ that may be copied
+  };
+  /// One argument that is memory of the graph.
+  struct Binding {
+    size_t step = 0, twin = 0, offset = 0, bytes = 0;
+    cl_uint index = 0;
+    bool image = false, room = false, reads = false, writes = false;
+    ImageHeader header;
+    // An image whose memory has no room for a header is copied through this.
+    cl::Buffer stage;
+    bool use_stage = false;
+    cl_mem piece = nullptr;
+  };
+  struct Watched {
+    Twin* twin = nullptr;
+    uint64_t generation = 0;  // of the arguments that are set
+  };
+  size_t Watch(kernel::Memory* memory);
+  Status PrepareStep(const kernel::Io& io, size_t launch);
+  Status AddBinding(const kernel::Io& io, size_t launch, size_t argument, bool image);
+  Status Bind(Binding* binding);
+  Status CopyStage(const Binding& binding, bool in);
+  Status EnqueueAll();
+  Status WriteInputs();
+  Status ReadOutputs();
+
+  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<const PartitionPlan> plan_;
+  const std::vector<BuiltKernel> kernels_;
+  kernel::Io io_;
+  std::vector<Step> steps_;
+  std::vector<Binding> bindings_;
+  std::vector<Watched> watched_;
+  std::vector<std::string> warnings_;
+  bool prepared_ = false, ran_ = false;
+};
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_RUN_EXECUTOR_H_
