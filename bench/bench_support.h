@@ -1,0 +1,127 @@
+// What the benchmarks share: one-op graphs, forced kernel candidates, the machine's measured FMA peak.
+#ifndef TIMCL_BENCH_BENCH_SUPPORT_H_
+#define TIMCL_BENCH_BENCH_SUPPORT_H_
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/backend.h"
+#include "base/env.h"
+#include "compiler/pipeline.h"
+#include "tim/vx/testing.h"
+
+namespace tim::vx {
+namespace ops {
+void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
+}
+namespace bench {
+
+inline const OpRegistry& Ops() {
+  static const OpRegistry* ops = [] {
+    auto* r = new OpRegistry();
+    ops::RegisterBuiltinOps(*r);
+    return r;
+  }();
+  return *ops;
+}
+
+/// The OpenCL backend on the chosen device; ends the program with the reason when there is none.
+inline std::shared_ptr<Backend> OpenCl(bool disk_cache = true) {
+  opencl::BackendOptions options;
+  const base::Environment& env = base::Environment::Process();
+  options.device = env.Get(base::Env::kDevice);
+  options.kernel_dir = env.Get(base::Env::kKernelDir);
+  if (disk_cache) options.cache_dir = env.CacheDir();
+  auto backend = opencl::CreateBackend(options);
+  if (!backend.ok()) {
+    std::fprintf(stderr, "%s\n", backend.status().message().c_str());
+    std::exit(1);
+  }
+  return *backend;
+}
+
+/// Random real values in the tensor's own encoding.
+inline std::shared_ptr<base::Storage> RandomData(const TensorType& type, double lo, double hi, uint32_t seed) {
+  auto storage = base::Storage::Allocate(type.bytes());
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> real(lo, hi);
+  ref::Output out(storage->data(), type);
+  for (int64_t i = 0, n = type.count(); i < n; ++i) out.Set(i, real(random));
+  return storage;
+}
+
+/// One op as a graph. `candidate` >= 0 leaves it only that kernel.
+struct OneOp {
+  ir::Graph graph;
+  std::shared_ptr<OpDef> def;
+  std::unique_ptr<runtime::Executable> executable;
+  CompileReport report;
+  double bytes = 0, flops = 0;
+};
+
+inline Result<std::unique_ptr<OneOp>> BuildOne(const OpDef& def, const Case& c, const std::shared_ptr<Backend>& backend,
+                                               int candidate = -1) {
+  auto one = std::make_unique<OneOp>();
+  one->def = std::make_shared<OpDef>(def);
+  if (candidate >= 0) {
+    one->def->kernels[0] = def.kernels[candidate];
+    for (int i = 1; i < 4; ++i) one->def->kernels[i] = {};
+  }
+  ir::Node n;
+  n.def = one->def.get();
+  n.attrs = c.attrs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const CaseTensor& t = c.inputs[i];
+    if (t.type.dtype == DataType::UNKNOWN) {
+      n.inputs.push_back(-1);
+      continue;
+    }
+    ir::Value v;
+    v.type = t.type;
+    v.role = t.constant ? ir::Role::kConstant : ir::Role::kInput;
+    v.storage = RandomData(t.type, t.lo, t.hi, static_cast<uint32_t>(i) + 1);
+    one->bytes += static_cast<double>(t.type.bytes());
+    n.inputs.push_back(one->graph.AddValue(std::move(v)));
+  }
+  for (const TensorType& t : c.outputs) {
+    ir::Value v;
+    v.type = t;
+    v.role = ir::Role::kOutput;
+    v.infer_shape = t.shape.empty();
+    n.outputs.push_back(one->graph.AddValue(std::move(v)));
+  }
+  for (int out : n.outputs) {
+    if (!one->graph.value(out).infer_shape) {
+      one->graph.value(out).storage = base::Storage::Allocate(one->graph.value(out).type.bytes());
+    }
+  }
+  one->graph.AddNode(std::move(n));
+  const std::vector<compiler::RankedBackend> backends = {{backend, 0, false}};
+  auto executable = compiler::Compile(one->graph, Ops(), backends, {}, &one->report);
+  if (!executable.ok()) return executable.status();
+  one->executable = std::move(*executable);
+  for (int out : one->graph.node(0).outputs) one->bytes += static_cast<double>(one->graph.value(out).type.bytes());
+  // The arithmetic that the kernel declares.
+  const OpView op = one->graph.view(0);
+  for (const KernelCandidate& k : one->def->kernels) {
+    if (k.make == nullptr) break;
+    DeviceCaps caps;
+    caps.register_tiles_pay = true;
+    if (auto launches = k.make(op, caps); launches.ok()) {
+      for (const KernelSpec& s : *launches) one->flops += s.flops;
+      break;
+    }
+  }
+  return one;
+}
+
+
+
+
+}  // namespace bench
+}  // namespace tim::vx
+#endif  // TIMCL_BENCH_BENCH_SUPPORT_H_

@@ -1,0 +1,179 @@
+// Time per run of single operators: the cases that each op marks for benchmarks, and the register-tile matmul beside the
+// general kernel and the core's measured FMA peak.
+//   op_bench --benchmark_filter=Conv2d1x1      the acceptance shape; --threads=1 keeps PoCL to one core
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "bench/bench_support.h"
+#include "tim/vx/ops/conv2d.h"
+#include "tim/vx/ops/fullyconnected.h"
+
+namespace tim::vx::bench {
+namespace {
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) double Fma512(int64_t rounds) {
+  __m512 a[24];
+  for (int i = 0; i < 24; ++i) a[i] = _mm512_set1_ps(1.0f + static_cast<float>(i));
+  const __m512 b = _mm512_set1_ps(0.999999f), c = _mm512_set1_ps(1e-6f);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 24
+    for (int i = 0; i < 24; ++i) a[i] = _mm512_fmadd_ps(a[i], b, c);
+  }
+  __m512 sum = a[0];
+  for (int i = 1; i < 24; ++i) sum = _mm512_add_ps(sum, a[i]);
+  benchmark::DoNotOptimize(sum);
+  return 24.0 * 16 * 2 * static_cast<double>(rounds);
+}
+__attribute__((target("avx2,fma"))) double Fma256(int64_t rounds) {
+  __m256 a[12];
+  for (int i = 0; i < 12; ++i) a[i] = _mm256_set1_ps(1.0f + static_cast<float>(i));
+  const __m256 b = _mm256_set1_ps(0.999999f), c = _mm256_set1_ps(1e-6f);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) a[i] = _mm256_fmadd_ps(a[i], b, c);
+  }
+  __m256 sum = a[0];
+  for (int i = 1; i < 12; ++i) sum = _mm256_add_ps(sum, a[i]);
+  benchmark::DoNotOptimize(sum);
+  return 12.0 * 8 * 2 * static_cast<double>(rounds);
+}
+#endif
+
+double FmaRun(int64_t rounds) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return Fma512(rounds);
+  if (__builtin_cpu_supports("fma")) return Fma256(rounds);
+#endif
+  (void)rounds;
+  return 0;
+}
+
+void FmaPeak(benchmark::State& state) {
+  double flops = 0;
+  for (auto _ : state) flops += FmaRun(100000);
+  if (flops == 0) return state.SkipWithError("no vector FMA known for this processor");
+  state.counters["FLOP/s"] = benchmark::Counter(flops, benchmark::Counter::kIsRate);
+}
+
+double Seconds(const std::function<void()>& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candidate, bool against_peak) {
+  auto one = BuildOne(def, c, OpenCl(), candidate);
+  if (!one.ok()) return state.SkipWithError(one.status().message().c_str());
+  runtime::Executable& exe = *(*one)->executable;
+  if (Status s = exe.Run(); !s.ok()) return state.SkipWithError(s.message().c_str());
+  std::vector<double> of_peak;
+  for (auto _ : state) {
+    const double seconds = Seconds([&] { (void)exe.Run(); });
+    state.SetIterationTime(seconds);
+    if (against_peak) {
+      // The peak is measured beside every run: neighbours on the machine slow both alike.
+      double flops = 0;
+      const double peak_seconds = Seconds([&] { flops = FmaRun(40000); });
+      if (flops > 0) of_peak.push_back((*one)->flops / seconds / (flops / peak_seconds));
+    }
+  }
+  const double runs = static_cast<double>(state.iterations());
+  if ((*one)->flops > 0) state.counters["FLOP/s"] = benchmark::Counter((*one)->flops * runs, benchmark::Counter::kIsRate);
+  state.counters["B/s"] = benchmark::Counter((*one)->bytes * runs, benchmark::Counter::kIsRate);
+  state.counters["launches"] = static_cast<double>((*one)->report.launches);
+  state.counters["compile_ms"] = (*one)->report.compile_ms;
+  if (!of_peak.empty()) {
+    std::sort(of_peak.begin(), of_peak.end());
+    state.counters["of_peak"] = of_peak[of_peak.size() / 2];
+    state.counters["of_peak_p90"] = of_peak[of_peak.size() * 9 / 10];
+  }
+  if (!(*one)->report.ops.empty()) state.SetLabel((*one)->report.ops[0].kernel);
+}
+
+TensorType F32(Shape shape) { return {DataType::FLOAT32, std::move(shape), Quantization()}; }
+
+/// 1x1 convolution, once per kernel candidate.
+void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, const Shape& x, const Shape& w, const Shape& b) {
+  const OpDef* def = Ops().Find(kind);
+  if (def == nullptr) return;
+  auto parsed = def->schema->from_map(attrs);
+  if (!parsed.ok()) {
+    std::fprintf(stderr, "%s\n", parsed.status().message().c_str());
+    return;
+  }
+  Case c;
+  c.attrs = AnyAttrs(def->schema, *parsed);
+  c.inputs = {{F32(x)}, {F32(w), true}, {F32(b), true}};
+  c.outputs = {F32({})};
+  for (int k = 0; k < 4 && def->kernels[k].make != nullptr; ++k) {
+    const std::string label = fmt::format("{}/{}", name, def->kernels[k].name);
+    benchmark::RegisterBenchmark(label.c_str(), [def, c, k](benchmark::State& s) { RunOne(s, *def, c, k, true); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+/// Every case that an op marks for benchmarks.
+class Registrar : public CaseMaker {
+ public:
+  explicit Registrar(const OpDef& def) : def_(def) {}
+  void Add(Case c) override {
+    if (!c.bench) return;
+    std::string types;
+    for (const CaseTensor& t : c.inputs) types += (types.empty() ? "" : " ") + t.type.ToString();
+    const std::string name = fmt::format("{}/{}", def_.name, types);
+    benchmark::RegisterBenchmark(name.c_str(), [this_def = &def_, c](benchmark::State& s) { RunOne(s, *this_def, c, -1, false); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+
+ private:
+  const OpDef& def_;
+};
+
+}  // namespace
+}  // namespace tim::vx::bench
+
+int main(int argc, char** argv) {
+  using namespace tim::vx;
+  // Before the first OpenCL call: PoCL reads these once. Workers stay on different cores; --threads=1 keeps to one.
+  setenv("POCL_AFFINITY", "1", 0);
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--threads=", 10) != 0) continue;
+    setenv("POCL_MAX_PTHREAD_COUNT", argv[i] + 10, 1);
+    std::move(argv + i + 1, argv + argc, argv + i);
+    --argc, --i;
+  }
+  benchmark::RegisterBenchmark("FmaPeak/one_core", bench::FmaPeak);
+  const AttrMap conv = {{"stride", std::vector<int64_t>{1, 1}}, {"dilation", std::vector<int64_t>{1, 1}}};
+  struct Shape4 {
+    int64_t w, h, c, oc;
+  };
+  for (const Shape4 s : {Shape4{56, 56, 256, 64}, Shape4{56, 56, 64, 256}, Shape4{28, 28, 512, 128}, Shape4{7, 7, 2048, 512}}) {
+    bench::RegisterMatmul(fmt::format("Conv2d1x1/{}->{}@{}x{}", s.c, s.oc, s.w, s.h).c_str(), "Conv2d", conv,
+                          {s.w, s.h, s.c, 1}, {1, 1, s.c, s.oc}, {s.oc});
+  }
+  for (const int64_t batch : {1, 8, 64}) {
+    bench::RegisterMatmul(fmt::format("FullyConnected/1024->1000@batch{}", batch).c_str(), "FullyConnected", {{"axis", int64_t{0}}},
+                          {1024, batch}, {1024, 1000}, {1000});
+  }
+  std::vector<std::unique_ptr<bench::Registrar>> registrars;
+  for (const OpDef* def : bench::Ops().All()) {
+    if (def->cases == nullptr) continue;
+    registrars.push_back(std::make_unique<bench::Registrar>(*def));
+    def->cases(*registrars.back());
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
