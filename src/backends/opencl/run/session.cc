@@ -99,9 +99,9 @@ void Session::NoteFirstRun(const std::vector<BuiltKernel>& kernels) {
 
 Status Session::Finish() {
   if (!working_) return Status();
-  working_ = false;
   ++run_;
   const cl_int error = queue_.finish();
+  working_ = error != CL_SUCCESS;  // then the end of the session waits once more
   if (error == CL_SUCCESS && !first_run_.empty()) {
     device_->programs().AfterFirstRun(first_run_);
     first_run_.clear();
