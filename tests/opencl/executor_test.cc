@@ -281,6 +281,39 @@ TEST_P(Executor, LargestAllocation) {
   EXPECT_EQ(Floats(*y)[7], 8.0f);
 }
 
+TEST_P(Executor, SessionsOfSeveralThreads) {
+  // Built here, so that threads differ only in their sessions and share the programs.
+  std::vector<BuiltKernel> kernels;
+  BuildStats stats;
+  const auto plan = std::make_shared<PartitionPlan>(OneScale(64));
+  ASSERT_TRUE(device_->programs().Kernels(plan->variants, "", &kernels, &stats).ok());
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, -1);
+  for (size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&, t] {
+      auto session = Session::Create(device_);
+      if (!session.ok()) return;
+      PartitionKernel kernel(*session, plan, kernels);
+      auto x = FloatStorage(std::vector<float>(64)), y = FloatStorage(std::vector<float>(64));
+      kernel::Io io;
+      io.inputs = {BufferOf(F32({64}), x.get(), "x")};
+      io.outputs = {BufferOf(F32({64}), y.get(), "y")};
+      if (!kernel.Prepare(io).ok()) return;
+      int differing = 0;
+      for (int round = 0; round < 50; ++round) {
+        const auto value = static_cast<float>(100 * t) + static_cast<float>(round);
+        for (int i = 0; i < 64; ++i) static_cast<float*>(x->data())[i] = value;
+        x->MarkWritten();
+        if (!kernel.Execute().ok() || !kernel.Wait().ok()) return;
+        for (const float got : Floats(*y)) differing += got != 2 * value;
+      }
+      wrong[t] = differing;
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
 TEST_P(Executor, LocalMemory) {
   PartitionPlan plan;
   plan.variants = {UserVariant(
