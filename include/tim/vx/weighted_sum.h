@@ -1,0 +1,73 @@
+// What operators share that sum products of an input and a weight tensor (convolutions, fully
+// connected): types, multipliers, exact accumulators, and how a sum becomes a result.
+#ifndef TIM_VX_WEIGHTED_SUM_H_
+#define TIM_VX_WEIGHTED_SUM_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tim/vx/op_def.h"
+
+namespace tim::vx::weighted_sum {
+
+// Operands of such an op: input 0, weight 1, bias 2 (may be left out), output 0.
+
+/// kInvalidType or kInvalidArgument unless the operands' types go together. A per-channel weight
+/// has its channels along dimension `channel_dim`; `weight_name` is its operand name.
+TIMCL_API Status CheckTypes(const OpView& op, size_t channel_dim, const char* weight_name);
+/// kInvalidShape unless the bias is left out or has `channels` elements.
+TIMCL_API Status CheckBias(const OpView& op, int64_t channels);
+
+/// Input and weight are both integers: products are summed exactly.
+TIMCL_API bool SumsIntegers(const OpView& op);
+/// For each channel the real number that one unit of an integer sum stands for, divided by the
+/// scale of an integer result unless a float bias is added before: (float)(s_x * s_w[c] / s_y).
+TIMCL_API std::vector<float> Multipliers(const OpView& op, int64_t channels);
+
+/// How a kernel sums `terms` products: the defines INTEGERS, HAS_BIAS, REAL_BIAS, ACC (type of the
+/// sum), TOTAL (type of the sum and the bias).
+using Defines = std::vector<std::pair<std::string, std::string>>;
+TIMCL_API Defines SumDefines(const OpView& op, int64_t terms);
+/// The operands X, W, B (if bound), M (multipliers, if integers), Y.
+TIMCL_API std::vector<Operand> SumOperands(const OpView& op, int64_t channels);
+
+/// The reference's part: one result from its products. Float results are summed in double and
+/// rounded before the bias is added in float; integer results take the steps of the kernel.
+class TIMCL_API Finish {
+ public:
+  Finish(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs, int64_t channels);
+  /// Calls products(add), which calls add(i, k) for input element i and weight element k of each
+  /// product, in the kernel's order; then stores result `at` of channel c.
+  template <class Products>
+  void Store(int64_t at, int64_t c, Products products) {
+    if (integers_) {
+      int64_t sum = 0;
+      products([&](int64_t i, int64_t k) {
+        sum += (ins_[0].Raw(i) - zero_x_) * (ins_[1].Raw(k) - zero_w_);
+      });
+      StoreInteger(at, c, sum);
+    } else if (float_steps_) {
+      float sum = 0;
+      products([&](int64_t i, int64_t k) { sum += ins_[0].Float(i) * ins_[1].Float(k); });
+      StoreReal(at, c, sum);
+    } else {
+      double sum = 0;
+      products([&](int64_t i, int64_t k) { sum += ins_[0].At(i) * ins_[1].At(k); });
+      StoreReal(at, c, static_cast<float>(sum));
+    }
+  }
+
+ private:
+  void StoreInteger(int64_t at, int64_t c, int64_t sum);
+  void StoreReal(int64_t at, int64_t c, float sum);
+  const ref::Inputs& ins_;
+  ref::Outputs& outs_;
+  bool integers_, float_steps_, has_bias_, real_bias_;
+  int64_t zero_x_, zero_w_;
+  std::vector<float> multipliers_;
+};
+
+}  // namespace tim::vx::weighted_sum
+#endif  // TIM_VX_WEIGHTED_SUM_H_

@@ -1,0 +1,105 @@
+// Convolution in two dimensions: one work-item computes LANES neighbours along the width of OT output channels.
+// INTEGERS: sums are exact integers of type ACC, scaled by M per channel; else ACC is float. TOTAL: the sum with its bias.
+// HAS_BIAS, REAL_BIAS: B is there, and is float. OT channels are of one group (OT 1 where groups are smaller).
+// Output channel o reads the C input channels from o / GROUP * C on; a kernel slice has KC of them (KC >= C).
+#include "tensor.clh"
+#define LANES 8
+#define ACC8 TIMCL_JOIN(ACC, 8)
+#if INTEGERS
+#define VALUE(i) (ACC)(RAW(X, i) - ZP(X))
+#define WEIGHT(i) (ACC)(RAW(W, i) - ZP(W))
+#else
+#define VALUE(i) LOAD(X, i)
+#define WEIGHT(i) LOAD(W, i)
+#endif
+#define GATHER(i, s)                                                                             \
+  (ACC8)(VALUE(i), VALUE((i) + (s)), VALUE((i) + 2 * (s)), VALUE((i) + 3 * (s)), VALUE((i) + 4 * (s)), \
+         VALUE((i) + 5 * (s)), VALUE((i) + 6 * (s)), VALUE((i) + 7 * (s)))
+
+// clang-format off
+kernel void conv2d(IN(X), IN(W)
+#if HAS_BIAS
+, IN(B)
+#endif
+#if INTEGERS
+, DATA(M)
+#endif
+, OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(C), SIZE(GROUP), SIZE(KW), SIZE(KH), SIZE(KC), SIZE(OW), SIZE(OH), SIZE(OC),
+SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y), SIZE(LEFT), SIZE(TOP), SIZE(TILES)) {
+  // clang-format on
+  int tile = get_global_id(0);
+  if (tile >= TILES) return;
+  const int across = (OW + LANES - 1) / LANES, channels = (OC + OT - 1) / OT;
+  const int x0 = tile % across * LANES;
+  tile /= across;
+  const int y = tile % OH;
+  tile /= OH;
+  const int o0 = tile % channels * OT;
+  const int image = tile / channels;
+
+  const int slice = KC * KH * KW, c0 = o0 / GROUP * C;
+  const int left = x0 * STRIDE_X - LEFT, top = y * STRIDE_Y - TOP;
+  int row[OT];
+  ACC8 sum[OT];
+#pragma unroll
+  for (int t = 0; t < OT; ++t) {
+    row[t] = min(o0 + t, OC - 1) * slice;
+    sum[t] = (ACC8)(0);
+  }
+  for (int c = 0; c < C; ++c) {
+    for (int j = 0; j < KH; ++j) {
+      const int iy = top + j * DILATION_Y;
+      if (iy < 0 || iy >= IH) continue;
+      const int line = ((image * IC + c0 + c) * IH + iy) * IW;
+      for (int i = 0; i < KW; ++i) {
+        const int ix = left + i * DILATION_X;
+        ACC8 x;
+        if (ix >= 0 && ix + (LANES - 1) * STRIDE_X < IW) {
+          if (STRIDE_X == 1) {
+            x = GATHER(line + ix, 1);
+          } else {
+            x = GATHER(line + ix, STRIDE_X);
+          }
+        } else {
+          ACC lane[LANES];
+#pragma unroll
+          for (int l = 0; l < LANES; ++l) {
+            const int at = ix + l * STRIDE_X;
+            lane[l] = at >= 0 && at < IW ? VALUE(line + at) : (ACC)0;
+          }
+          x = vload8(0, lane);
+        }
+        const int k = (c * KH + j) * KW + i;
+#pragma unroll
+        for (int t = 0; t < OT; ++t) sum[t] += (ACC8)(WEIGHT(row[t] + k)) * x;
+      }
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < OT; ++t) {
+    const int o = o0 + t;
+    if (o >= OC) break;
+    ACC lane[LANES];
+    vstore8(sum[t], 0, lane);
+    const int to = ((image * OC + o) * OH + y) * OW + x0;
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) {
+      if (x0 + l >= OW) break;
+#if INTEGERS && REAL_BIAS
+      const float product = (float)lane[l] * M[o];
+      STORE(Y, to + l, product + LOAD(B, o));
+#elif INTEGERS
+#if HAS_BIAS
+      const TOTAL total = (TOTAL)lane[l] + B[o];
+#else
+      const TOTAL total = lane[l];
+#endif
+      STORE_ACC(Y, to + l, total, M[o]);
+#elif HAS_BIAS
+      STORE(Y, to + l, lane[l] + LOAD(B, o));
+#else
+      STORE(Y, to + l, lane[l]);
+#endif
+    }
+  }
+}

@@ -1,0 +1,419 @@
+// Conv2d: convolution in two dimensions, also depthwise.  Source: ONNX Conv-11;
+// tf.nn.depthwise_conv2d.
+#include "tim/vx/ops/conv2d.h"
+
+#include <algorithm>
+#include <string>
+
+#include "tim/vx/op_def.h"
+#include "tim/vx/testing.h"
+#include "tim/vx/weighted_sum.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using std::to_string;
+
+struct Conv2dAttrs {
+  std::array<uint32_t, 2> stride = {1, 1};
+  std::array<uint32_t, 2> dilation = {1, 1};
+  PadType padding = PadType::AUTO;
+  std::array<uint32_t, 4> pad = {0, 0, 0, 0};  // left, right, top, bottom; used by AUTO and NONE
+  int32_t multiplier = 0;                      // depthwise when positive
+  int32_t weights = 0;                         // kept for Clone, as ksize
+  std::array<uint32_t, 2> ksize = {0, 0};
+  DataLayout input_layout = DataLayout::WHCN;  // read by layout inference alone, as kernel_layout
+  DataLayout kernel_layout = DataLayout::WHIcOc;
+  TIMCL_FIELDS(stride, dilation, padding, pad, multiplier, weights, ksize, input_layout,
+               kernel_layout)
+};
+
+/// One axis of the window, with the pads that its attributes amount to.
+struct Axis {
+  int64_t in, window, stride, dilation, front, rear;
+  int64_t reach() const { return (window - 1) * dilation + 1; }
+  int64_t out() const {
+    const int64_t room = in + front + rear - reach();
+    return room < 0 ? 0 : room / stride + 1;
+  }
+};
+
+Axis AxisOf(const OpView& op, size_t d) {
+  const auto& a = op.attrs<Conv2dAttrs>();
+  Axis axis = {op.in(0).shape()[d], op.in(1).shape()[d],
+               a.stride[d],         std::max<int64_t>(a.dilation[d], 1),
+               a.pad[2 * d],        a.pad[2 * d + 1]};
+  if (a.padding == PadType::VALID) axis.front = axis.rear = 0;
+  if (a.padding == PadType::SAME) {
+    const int64_t out = (axis.in + axis.stride - 1) / axis.stride;
+    const int64_t total = std::max<int64_t>((out - 1) * axis.stride + axis.reach() - axis.in, 0);
+    axis.front = total / 2;
+    axis.rear = total - total / 2;
+  }
+  return axis;
+}
+
+/// How channels meet: output channel o reads the `used` input channels from o / group * used on.
+struct Channels {
+  int64_t out, group, used, per_slice;
+};
+
+Channels ChannelsOf(const OpView& op) {
+  const int64_t multiplier = op.attrs<Conv2dAttrs>().multiplier;
+  const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
+  if (multiplier > 0) return {x[2] * multiplier, multiplier, 1, 1};
+  return {w[3], w[3], std::min(x[2], w[2]), w[2]};
+}
+
+Status Verify(const OpView& op) {
+  const auto& a = op.attrs<Conv2dAttrs>();
+  TIMCL_TRY(op.CheckRank(0, 4, 4));
+  TIMCL_TRY(op.CheckRank(1, 4, 4));
+  TIMCL_TRY(weighted_sum::CheckTypes(op, a.multiplier > 0 ? 2 : 3, "kernel"));
+  if (a.stride[0] == 0 || a.stride[1] == 0) {
+    return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(a.stride[0]) + "," +
+                                                to_string(a.stride[1]) + "] must be positive");
+  }
+  if (a.multiplier < 0) {
+    return op.Error(Code::kInvalidArgument,
+                    "attribute multiplier " + to_string(a.multiplier) + " is negative");
+  }
+  return Status();
+}
+
+Result<Shapes> Infer(const OpView& op) {
+  const TensorView x = op.in(0), w = op.in(1);
+  const int64_t multiplier = op.attrs<Conv2dAttrs>().multiplier;
+  const Channels channels = ChannelsOf(op);
+  const std::string both = "input 0 'input' " + x.label() + " and input 1 'kernel' " + w.label();
+  if (multiplier > 0) {
+    if (w.shape()[2] * w.shape()[3] != channels.out) {
+      return op.Error(Code::kInvalidShape, both + " do not fit: multiplier " +
+                                               to_string(multiplier) + " asks for " +
+                                               to_string(channels.out) + " kernel slices, not " +
+                                               to_string(w.shape()[2] * w.shape()[3]));
+    }
+  } else if (w.shape()[2] < x.shape()[2]) {
+    return op.Error(Code::kInvalidShape,
+                    both + " do not fit: the kernel has " + to_string(w.shape()[2]) +
+                        " input channels, the input " + to_string(x.shape()[2]));
+  }
+  TIMCL_TRY(weighted_sum::CheckBias(op, channels.out));
+  return Shapes{{AxisOf(op, 0).out(), AxisOf(op, 1).out(), channels.out, x.shape()[3]}};
+}
+
+/// A declared output shape may have other extents, but not other channels or images.
+Status CheckOutput(const OpView& op, const Channels& channels) {
+  const Shape& y = op.out(0).shape();
+  if (y[2] == channels.out && y[3] == op.in(0).shape()[3]) return Status();
+  return op.Error(Code::kInvalidShape, "output 0 " + op.out(0).label() + " must have " +
+                                           to_string(channels.out) + " channels and " +
+                                           to_string(op.in(0).shape()[3]) + " images");
+}
+
+Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+  const Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
+  const Channels channels = ChannelsOf(op);
+  TIMCL_TRY(CheckOutput(op, channels));
+  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
+  weighted_sum::Finish finish(op, ins, outs, channels.out);
+  int64_t at = 0;
+  for (int64_t n = 0; n < y[3]; ++n) {
+    for (int64_t o = 0; o < y[2]; ++o) {
+      for (int64_t oy = 0; oy < y[1]; ++oy) {
+        for (int64_t ox = 0; ox < y[0]; ++ox) {
+          finish.Store(at++, o, [&](auto add) {
+            for (int64_t c = 0; c < channels.used; ++c) {
+              const int64_t channel = o / channels.group * channels.used + c;
+              for (int64_t j = 0; j < ay.window; ++j) {
+                for (int64_t i = 0; i < ax.window; ++i) {
+                  const int64_t iy = oy * ay.stride + j * ay.dilation - ay.front;
+                  const int64_t ix = ox * ax.stride + i * ax.dilation - ax.front;
+                  if (iy < 0 || iy >= x[1] || ix < 0 || ix >= x[0]) continue;
+                  add(((n * x[2] + channel) * x[1] + iy) * x[0] + ix,
+                      ((o * channels.per_slice + c) * ay.window + j) * ax.window + i);
+                }
+              }
+            }
+          });
+        }
+      }
+    }
+  }
+  return Status();
+}
+
+Result<Launches> General(const OpView& op, const DeviceCaps&) {
+  Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
+  const Channels channels = ChannelsOf(op);
+  TIMCL_TRY(CheckOutput(op, channels));
+  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
+  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
+    if (t.type().count() > INT32_MAX) {
+      return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
+    }
+  }
+  int64_t ow = y[0], oh = y[1];
+  if (ax.window == 1 && ay.window == 1 && ax.stride == 1 && ay.stride == 1 && ax.front == 0 &&
+      ay.front == 0 && ow == ax.in && oh == ay.in) {
+    // Pixels are independent: one long line has fewer ends.
+    ow = ax.in *= ay.in;
+    oh = ay.in = 1;
+  }
+  constexpr int64_t kLanes = 8;
+  const int64_t together = channels.group >= 4 && channels.group == channels.out ? 4 : 1;
+  const int64_t tiles =
+      (ow + kLanes - 1) / kLanes * oh * ((channels.out + together - 1) / together) * y[3];
+  const int64_t terms = channels.used * ax.window * ay.window;
+  KernelSpec spec;
+  spec.source = "conv2d.cl";
+  spec.entry = "conv2d";
+  spec.operands = weighted_sum::SumOperands(op, channels.out);
+  spec.sizes = {{"IW", ax.in},
+                {"IH", ay.in},
+                {"IC", x[2]},
+                {"C", channels.used},
+                {"GROUP", channels.group},
+                {"KW", ax.window},
+                {"KH", ay.window},
+                {"KC", channels.per_slice},
+                {"OW", ow},
+                {"OH", oh},
+                {"OC", channels.out},
+                {"STRIDE_X", ax.stride},
+                {"STRIDE_Y", ay.stride},
+                {"DILATION_X", ax.dilation},
+                {"DILATION_Y", ay.dilation},
+                {"LEFT", ax.front},
+                {"TOP", ay.front},
+                {"TILES", tiles}};
+  spec.defines = weighted_sum::SumDefines(op, terms);
+  spec.defines.emplace_back("OT", to_string(together));
+  spec.global = {static_cast<size_t>(tiles), 1, 1};
+  spec.local = {32, 1, 1};
+  spec.epilogue = KernelSpec::Epilogue::kScalar;
+  spec.flops = 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms);
+  return Launches{spec};
+}
+
+// ---- cases
+
+using Q = Quantization;
+
+Quantization PerChannel(int32_t dim, int64_t channels) {
+  std::vector<float> scales;
+  for (int64_t c = 0; c < channels; ++c) {
+    scales.push_back(0.004f + 0.0007f * static_cast<float>(c % 5));
+  }
+  return Quantization(QuantType::SYMMETRIC_PER_CHANNEL, dim, scales,
+                      std::vector<int32_t>(static_cast<size_t>(channels), 0));
+}
+
+struct Form {
+  Conv2dAttrs attrs;
+  Shape x, w;
+  const char* note;
+  Shape declared = {};
+};
+
+std::vector<Form> Forms() {
+  std::vector<Form> forms;
+  auto add = [&](Conv2dAttrs a, Shape x, Shape w, const char* note, Shape declared = {}) {
+    forms.push_back({a, x, w, note, declared});
+  };
+  Conv2dAttrs a;
+  add(a, {1, 1, 1, 1}, {1, 1, 1, 1}, "one element");
+  add(a, {7, 5, 3, 2}, {1, 1, 3, 5}, "pixels alone");
+  a.padding = PadType::VALID;
+  add(a, {9, 7, 3, 2}, {3, 3, 3, 5}, "valid");
+  a.pad = {2, 1, 1, 3};
+  add(a, {9, 7, 2, 1}, {3, 2, 2, 3}, "valid in spite of pads");
+  a.padding = PadType::SAME;
+  add(a, {19, 6, 2, 2}, {4, 3, 2, 6}, "same, even window");
+  a.stride = {2, 3};
+  add(a, {20, 11, 2, 1}, {5, 3, 2, 4}, "same, strides");
+  a.dilation = {3, 2};
+  add(a, {20, 11, 2, 1}, {3, 3, 2, 4}, "same, strides, dilation");
+  a = {};
+  a.pad = {2, 1, 0, 3};
+  add(a, {10, 6, 2, 2}, {3, 3, 2, 9}, "explicit pads");
+  a.padding = PadType::NONE;
+  a.stride = {3, 1};
+  a.dilation = {0, 2};
+  add(a, {27, 6, 2, 1}, {3, 3, 2, 2}, "explicit pads, strides, dilation 0");
+  a = {};
+  a.padding = PadType::VALID;
+  add(a, {12, 6, 2, 1}, {3, 3, 4, 5}, "a kernel with more channels than the input");
+  add(a, {12, 6, 2, 1}, {3, 3, 2, 5}, "fewer positions than there are", {7, 3, 5, 1});
+  add(a, {12, 6, 2, 1}, {3, 3, 2, 5}, "positions beyond the input", {13, 7, 5, 1});
+  add(a, {2, 2, 2, 1}, {3, 4, 2, 5}, "a window larger than the input", {2, 1, 5, 1});
+  add(a, {70, 5, 17, 1}, {3, 3, 17, 13}, "beyond any tile");
+  a.multiplier = 1;
+  add(a, {11, 7, 5, 2}, {3, 3, 5, 1}, "depthwise");
+  a.padding = PadType::SAME;
+  a.multiplier = 3;
+  a.stride = {2, 2};
+  add(a, {11, 7, 2, 2}, {3, 3, 6, 1}, "depthwise, three of each");
+  return forms;
+}
+
+void Add(CaseMaker& make, const Form& f, const TensorType& x, const TensorType& w,
+         const TensorType& y, bool constant, DataType bias, const std::string& note) {
+  Case c;
+  c.attrs = MakeAttrs(f.attrs);
+  c.inputs = {{x, false, -3, 3}, {w, constant, -1, 1}};
+  c.inputs[0].type.shape = f.x;
+  c.inputs[1].type.shape = f.w;
+  const int64_t channels = f.attrs.multiplier > 0 ? f.x[2] * f.attrs.multiplier : f.w[3];
+  if (bias != DataType::UNKNOWN) {
+    const bool integer = IsInteger(bias);
+    c.inputs.push_back(
+        {{bias, {channels}, Q()}, constant, integer ? -3000.0 : -2.0, integer ? 3000.0 : 2.0});
+  }
+  c.outputs = {y};
+  c.outputs[0].shape = f.declared;
+  c.note = note;
+  make.Add(c);
+}
+
+void Cases(CaseMaker& make) {
+  const std::vector<Form> forms = Forms();
+  const TensorType f32 = {DataType::FLOAT32, {}, Q()}, f16 = {DataType::FLOAT16, {}, Q()};
+  const TensorType u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.026f, 121)};
+  const TensorType i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.027f, -9)};
+  const TensorType i8_dfp = {DataType::INT8, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{5})};
+  const TensorType i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0002f, 0)};
+  const TensorType i16_dfp = {DataType::INT16, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{11})};
+  const TensorType w_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.009f, 112)};
+  const TensorType w_i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.008f, 0)};
+  const TensorType w_i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.00004f, 0)};
+  const TensorType y_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.081f, 133)};
+  const TensorType y_i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.083f, 5)};
+  const TensorType y_i8_dfp = {DataType::INT8, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{3})};
+  const TensorType y_i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0007f, 0)};
+  const TensorType y_i16_dfp = {DataType::INT16, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{9})};
+  auto weight_of = [](DataType d, const Form& f) {
+    const int32_t dim = f.attrs.multiplier > 0 ? 2 : 3;
+    return TensorType{d, {}, PerChannel(dim, f.w[static_cast<size_t>(dim)])};
+  };
+  const DataType none = DataType::UNKNOWN, bias32 = DataType::INT32;
+  for (const Form& f : forms) {
+    Add(make, f, f32, f32, f32, true, DataType::FLOAT32, f.note);
+    Add(make, f, u8, w_u8, y_u8, true, bias32, f.note);
+    Add(make, f, i8, weight_of(DataType::INT8, f), y_i8, true, bias32, f.note);
+  }
+  for (const size_t k : {size_t{2}, size_t{7}, forms.size() - 1}) {
+    const Form& f = forms[k];
+    Add(make, f, f32, f32, f32, false, DataType::FLOAT32, "computed kernel and bias");
+    Add(make, f, f32, f32, f32, false, none, "computed kernel, no bias");
+    Add(make, f, f32, f32, f32, true, DataType::FLOAT16, "f16 bias");
+    Add(make, f, f16, f16, f16, true, DataType::FLOAT16, "f16");
+    Add(make, f, f16, f16, f32, true, DataType::FLOAT32, "f16 to f32");
+    Add(make, f, f32, f32, y_u8, true, DataType::FLOAT32, "f32 to u8");
+    Add(make, f, f32, w_i8, f32, true, DataType::FLOAT32, "f32 with an i8 kernel");
+    Add(make, f, u8, w_u8, y_u8, false, none, "u8, computed kernel, no bias");
+    Add(make, f, u8, w_u8, y_u8, false, bias32, "u8, computed kernel and bias");
+    Add(make, f, u8, w_u8, f32, true, bias32, "u8 to f32");
+    Add(make, f, u8, w_u8, f16, true, bias32, "u8 to f16");
+    Add(make, f, u8, w_u8, y_i16, true, bias32, "u8 to i16");
+    Add(make, f, u8, w_u8, y_u8, true, DataType::FLOAT32, "u8 with an f32 bias");
+    Add(make, f, u8, weight_of(DataType::UINT8, f), y_u8, true, bias32, "u8, u8 per channel");
+    Add(make, f, i8, w_i8, y_i8, true, bias32, "i8");
+    Add(make, f, i8, w_u8, y_i8, true, bias32, "i8 with a u8 kernel");
+    Add(make, f, i8_dfp, i8_dfp, y_i8_dfp, true, bias32, "i8 dynamic fixed point");
+    Add(make, f, i16, w_i16, y_i16, true, DataType::INT64, "i16, i64 bias");
+    Add(make, f, i16, w_i8, y_i16, true, bias32, "i16 with an i8 kernel");
+    Add(make, f, i16, weight_of(DataType::INT16, f), y_i16, true, none, "i16, i16 per channel");
+    Add(make, f, i16_dfp, i16_dfp, y_i16_dfp, true, bias32, "i16 dynamic fixed point");
+  }
+  Case c;
+  Conv2dAttrs a;
+  a.padding = PadType::SAME;
+  c.attrs = MakeAttrs(a);
+  c.inputs = {{{DataType::FLOAT32, {56, 56, 64, 1}, Q()}, false, -3, 3},
+              {{DataType::FLOAT32, {3, 3, 64, 64}, Q()}, true, -1, 1},
+              {{DataType::FLOAT32, {64}, Q()}, true, -1, 1}};
+  c.outputs = {f32};
+  c.note = "3x3, 64 channels";
+  c.bench = true;
+  make.Add(c);
+  c.inputs[0].type = {u8.dtype, {56, 56, 64, 1}, u8.quant};
+  c.inputs[1].type = {w_u8.dtype, {3, 3, 64, 64}, w_u8.quant};
+  c.inputs[2].type.dtype = DataType::INT32;
+  c.outputs = {y_u8};
+  c.note = "3x3, 64 channels, u8";
+  make.Add(c);
+  c.attrs = MakeAttrs(Conv2dAttrs{});
+  c.inputs = {{{DataType::FLOAT32, {28, 28, 128, 1}, Q()}, false, -3, 3},
+              {{DataType::FLOAT32, {1, 1, 128, 256}, Q()}, true, -1, 1},
+              {{DataType::FLOAT32, {256}, Q()}, true, -1, 1}};
+  c.outputs = {f32};
+  c.note = "1x1, 128 to 256 channels";
+  make.Add(c);
+  a.multiplier = 1;
+  c.attrs = MakeAttrs(a);
+  c.inputs = {{{DataType::FLOAT32, {56, 56, 96, 1}, Q()}, false, -3, 3},
+              {{DataType::FLOAT32, {3, 3, 96, 1}, Q()}, true, -1, 1}};
+  c.note = "3x3 depthwise, 96 channels";
+  make.Add(c);
+}
+
+const OpDef kConv2d = {.name = "Conv2d",
+                       .inputs = "input kernel bias?",
+                       .schema = &kAttrSchema<Conv2dAttrs>,
+                       .verify = Verify,
+                       .infer = Infer,
+                       .reference = Reference,
+                       .kernels = {{"general", General}},
+                       .declared = Declared::kExtentWins,
+                       .tolerance = Tolerance::Sum(),
+                       .cases = Cases};
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+Conv2d::Conv2d(Graph* graph, PadType padding, const std::array<uint32_t, 2>& stride,
+               const std::array<uint32_t, 2>& dilation, int32_t multiplier, DataLayout input_layout,
+               DataLayout kernel_layout)
+    : Conv2d(graph, 0, padding, {0, 0}, stride, dilation, {0, 0, 0, 0}, multiplier, input_layout,
+             kernel_layout) {}
+Conv2d::Conv2d(Graph* graph, const std::array<uint32_t, 4> pad,
+               const std::array<uint32_t, 2>& stride, const std::array<uint32_t, 2>& dilation,
+               int32_t multiplier, DataLayout input_layout, DataLayout kernel_layout)
+    : Conv2d(graph, 0, PadType::AUTO, {0, 0}, stride, dilation, pad, multiplier, input_layout,
+             kernel_layout) {}
+Conv2d::Conv2d(Graph* graph, int32_t weights, PadType padding, const std::array<uint32_t, 2>& ksize,
+               const std::array<uint32_t, 2>& stride, const std::array<uint32_t, 2>& dilation,
+               int32_t multiplier, DataLayout input_layout, DataLayout kernel_layout)
+    : Conv2d(graph, weights, padding, ksize, stride, dilation, {0, 0, 0, 0}, multiplier,
+             input_layout, kernel_layout) {}
+Conv2d::Conv2d(Graph* graph, int32_t weights, PadType padding, const std::array<uint32_t, 2>& ksize,
+               const std::array<uint32_t, 2>& stride, const std::array<uint32_t, 2>& dilation,
+               const std::array<uint32_t, 4>& pad, int32_t multiplier, DataLayout input_layout,
+               DataLayout kernel_layout)
+    : BuiltinOp(graph, kConv2d,
+                MakeAttrs(Conv2dAttrs{stride, dilation, padding, pad, multiplier, weights, ksize,
+                                      input_layout, kernel_layout}),
+                input_layout) {}
+
+std::shared_ptr<Operation> Conv2d::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<Conv2dAttrs>(*this);
+  return graph->CreateOperation<Conv2d>(a.weights, a.padding, a.ksize, a.stride, a.dilation, a.pad,
+                                        a.multiplier, a.input_layout, a.kernel_layout);
+}
+
+DataLayout Conv2d::KernelDataLayout() { return AttrsOf<Conv2dAttrs>(*this).kernel_layout; }
+
+const std::vector<std::shared_ptr<Tensor>> Conv2d::ConstantInputsTensor() const {
+  auto tensors = BuiltinOp::ConstantInputsTensor();
+  if (tensors.size() > 1) tensors.resize(1);
+  return tensors;
+}
+
+// The original replaces a float16 bias here; these kernels read it as it is.
+void Conv2d::OnBindInputPostProc(const std::shared_ptr<Tensor>&, int32_t) {}
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(conv2d) { Add(kConv2d); }
+
+}  // namespace tim::vx::ops
