@@ -241,7 +241,7 @@ void PreluCases(CaseMaker& make) {
   add(0, f32(x), f32(x), f32({}));            // one slope per element
   add(2, f32(x), f32({1}), f32({}));          // one for all
   add(0, f32({1}), f32({1}), f32({}));
-  add(1, f32({300}), f32({300, 1}), f32({}));
+  add(0, f32({300, 1}), f32({300}), f32({}));
   for (const TensorType& t : StandardTypes({19, 17, 3})) {
     TensorType y = t;
     y.shape = {};

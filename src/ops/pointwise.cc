@@ -12,6 +12,8 @@ namespace {
 
 using std::to_string;
 
+constexpr const char* kNames[] = {"X", "Y", "Z"};
+
 const Pointwise& RuleOf(const OpView& op) {
   return static_cast<const Pointwise&>(*op.def().pointwise);
 }
@@ -206,34 +208,74 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps&) {
-  const Pointwise& rule = RuleOf(op);
-  const size_t inputs = op.num_inputs();
+namespace {
+
+/// What both kernels have in common.
+Result<KernelSpec> BaseSpec(const OpView& op, const char* entry, const char* expression) {
   const int64_t count = op.out(0).shape().count();
   if (count > INT32_MAX) {
     return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
   }
+  const Pointwise& rule = RuleOf(op);
+  KernelSpec spec;
+  spec.source = std::string(entry) + ".cl";
+  spec.entry = entry;
+  for (size_t k = 0; k < op.num_inputs(); ++k) spec.operands.push_back(In(k, kNames[k]));
+  spec.operands.push_back(Out(0, "R"));
+  spec.sizes.emplace_back("N", count);
+  const int params = CountParams(expression);
+  float p[4] = {};
+  if (rule.params != nullptr) rule.params(op, p);
+  for (int j = 0; j < params; ++j) spec.reals.emplace_back("p" + to_string(j), p[j]);
+  spec.defines = {{"INPUTS", to_string(op.num_inputs())},
+                  {"PARAMS", to_string(params)},
+                  {"EXPR", "(" + std::string(expression) + ")"}};
+  spec.flops = static_cast<double>(count);
+  return spec;
+}
+
+bool SameShapes(const OpView& op, const Walk& walk) {
+  bool same = walk.rank() <= 1;
+  for (size_t k = 0; k < op.num_inputs() && walk.rank() == 1; ++k) {
+    same = same && walk.stride[k][0] == 1;
+  }
+  return same;
+}
+
+}  // namespace
+
+Result<Launches> Vectors(const OpView& op, const DeviceCaps& caps) {
+  const Pointwise& rule = RuleOf(op);
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!caps.is_cpu) return refuse("not a CPU");
+  if (rule.scalar_only) return refuse("the expression is for scalars only");
+  if (ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8) return refuse("whole numbers");
+  if (!SameShapes(op, MakeWalk(op))) return refuse("broadcasting");
+  TIMCL_ASSIGN(KernelSpec spec, BaseSpec(op, "pointwise16", rule.expression));
+  auto wide = [](const TensorView& t) { return t.dtype() == DataType::FLOAT32 ? "1" : "0"; };
+  for (size_t k = 0; k < op.num_inputs(); ++k) {
+    spec.defines.emplace_back(std::string(kNames[k]) + "_WIDE", wide(op.in(k)));
+  }
+  spec.defines.emplace_back("R_WIDE", wide(op.out(0)));
+  spec.global = {static_cast<size_t>((op.out(0).shape().count() + 15) / 16), 1, 1};
+  spec.local = {64, 1, 1};
+  spec.float_math = true;
+  spec.epilogue = op.out(0).dtype() == DataType::FLOAT32 ? KernelSpec::Epilogue::kVector
+                                                         : KernelSpec::Epilogue::kScalar;
+  return Launches{spec};
+}
+
+Result<Launches> General(const OpView& op, const DeviceCaps&) {
+  const Pointwise& rule = RuleOf(op);
   const Walk walk = MakeWalk(op);
   if (walk.rank() > 6) {
     return Status::Error(Code::kUnsupported, "broadcasting over " + to_string(walk.rank()) +
                                                  " separate dimensions, 6 are the most");
   }
-  bool same_shape = walk.rank() <= 1;
-  for (size_t k = 0; k < inputs && walk.rank() == 1; ++k) {
-    same_shape = same_shape && walk.stride[k][0] == 1;
-  }
-  const size_t rank = same_shape ? 0 : walk.rank();
+  const size_t rank = SameShapes(op, walk) ? 0 : walk.rank();
   const bool integers = ComputesIntegers(op), to_bool = op.out(0).dtype() == DataType::BOOL8;
-  const char* expression = integers ? rule.int_expression : rule.expression;
-  const int params = CountParams(expression);
-
-  KernelSpec spec;
-  spec.source = "pointwise.cl";
-  spec.entry = "pointwise";
-  const char* names[] = {"X", "Y", "Z"};
-  for (size_t k = 0; k < inputs; ++k) spec.operands.push_back(In(k, names[k]));
-  spec.operands.push_back(Out(0, "R"));
-  spec.sizes.emplace_back("N", count);
+  TIMCL_ASSIGN(KernelSpec spec,
+               BaseSpec(op, "pointwise", integers ? rule.int_expression : rule.expression));
   for (size_t d = 0; d + 1 < rank; ++d) {
     const Divider by = DividerBy(walk.extent[d]);
     spec.sizes.emplace_back("D" + to_string(d), walk.extent[d]);
@@ -241,28 +283,19 @@ Result<Launches> General(const OpView& op, const DeviceCaps&) {
     spec.sizes.emplace_back("H" + to_string(d), by.shift);
   }
   for (size_t d = 0; d < rank; ++d) {
-    for (size_t k = 0; k < inputs; ++k) {
-      spec.sizes.emplace_back(names[k] + to_string(d), walk.stride[k][d]);
+    for (size_t k = 0; k < op.num_inputs(); ++k) {
+      spec.sizes.emplace_back(kNames[k] + to_string(d), walk.stride[k][d]);
     }
   }
-  float p[4] = {};
-  if (rule.params != nullptr) rule.params(op, p);
-  for (int j = 0; j < params; ++j) {
-    spec.reals.emplace_back("p" + to_string(j), p[j]);
-  }
-  spec.defines = {{"INPUTS", to_string(inputs)},
-                  {"PARAMS", to_string(params)},
-                  {"RANK", to_string(rank)},
-                  {"TO_BOOL", to_bool ? "1" : "0"},
-                  {"EXPR", "(" + std::string(expression) + ")"}};
-  spec.global = {static_cast<size_t>(count), 1, 1};
+  spec.defines.emplace_back("RANK", to_string(rank));
+  spec.defines.emplace_back("TO_BOOL", to_bool ? "1" : "0");
+  spec.global = {static_cast<size_t>(op.out(0).shape().count()), 1, 1};
   // PoCL turns work-items into vector lanes only in groups this large.
   spec.local = {256, 1, 1};
   spec.float_math = !integers;
   // Ops fused behind it compute in float32, which holds neither large integers nor the 0 or 1 of a
   // bool.
   spec.epilogue = integers || to_bool ? KernelSpec::Epilogue::kNone : KernelSpec::Epilogue::kScalar;
-  spec.flops = static_cast<double>(count);
   return Launches{spec};
 }
 

@@ -97,6 +97,8 @@ TIMCL_API Status Verify(const OpView& op);
 /// The common shape of all inputs, by broadcasting.
 TIMCL_API Result<Shapes> Infer(const OpView& op);
 TIMCL_API Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs);
+/// Sixteen elements per work-item, where nothing is broadcast: pointwise16.cl, for CPUs.
+TIMCL_API Result<Launches> Vectors(const OpView& op, const DeviceCaps& caps);
 /// The general kernel, pointwise.cl.
 TIMCL_API Result<Launches> General(const OpView& op, const DeviceCaps& caps);
 
@@ -121,23 +123,24 @@ TIMCL_API void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs,
 
 /// Defines kName, the OpDef of a point-wise operator, from a Pointwise. Order of the initializers:
 /// that of OpDef.
-#define TIMCL_POINTWISE(name, Attrs, operands, tolerance, ...)                      \
-  constexpr ::tim::vx::Pointwise k##name##Rule = (__VA_ARGS__).For<Attrs>();        \
-  const ::tim::vx::OpDef k##name = {#name,                                          \
-                                    operands,                                       \
-                                    "output",                                       \
-                                    &::tim::vx::kAttrSchema<Attrs>,                 \
-                                    ::tim::vx::pointwise::Verify,                   \
-                                    ::tim::vx::pointwise::Infer,                    \
-                                    ::tim::vx::pointwise::Reference,                \
-                                    {{"pointwise", ::tim::vx::pointwise::General}}, \
-                                    &k##name##Rule,                                 \
-                                    nullptr,                                        \
-                                    ::tim::vx::Declared::kTrusted,                  \
-                                    false,                                          \
-                                    tolerance,                                      \
-                                    k##name##Rule.cases,                            \
-                                    nullptr}
+#define TIMCL_POINTWISE(name, Attrs, operands, tolerance, ...)                                    \
+  constexpr ::tim::vx::Pointwise k##name##Rule = (__VA_ARGS__).For<Attrs>();                      \
+  const ::tim::vx::OpDef k##name = {                                                              \
+      #name,                                                                                      \
+      operands,                                                                                   \
+      "output",                                                                                   \
+      &::tim::vx::kAttrSchema<Attrs>,                                                             \
+      ::tim::vx::pointwise::Verify,                                                               \
+      ::tim::vx::pointwise::Infer,                                                                \
+      ::tim::vx::pointwise::Reference,                                                            \
+      {{"vectors", ::tim::vx::pointwise::Vectors}, {"pointwise", ::tim::vx::pointwise::General}}, \
+      &k##name##Rule,                                                                             \
+      nullptr,                                                                                    \
+      ::tim::vx::Declared::kTrusted,                                                              \
+      false,                                                                                      \
+      tolerance,                                                                                  \
+      k##name##Rule.cases,                                                                        \
+      nullptr}
 
 /// Constructor and Clone of an operator class without attributes.
 #define TIMCL_PLAIN_OP_CLASS(Name)                                              \

@@ -23,6 +23,8 @@ bool CanApply(const OpView& op, KernelSpec::Epilogue form) {
   if (before.count() != after.count() || before.per_channel() || after.per_channel()) return false;
   // float holds wide integers only in part; their ops run in exact integer arithmetic of their own.
   if (WidePlainInteger(before) || WidePlainInteger(after)) return false;
+  // A bool result is 0 or 1, which the store of a chain does not see to.
+  if (after.dtype == DataType::BOOL8) return false;
   if (form == KernelSpec::Epilogue::kScalar) return true;
   return !rule->scalar_only && before.dtype == DataType::FLOAT32 &&
          after.dtype == DataType::FLOAT32;
