@@ -1,0 +1,154 @@
+// Every operator: its cases on the OpenCL device against the reference. One GoogleTest per
+// operator.
+#include "support/conformance.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "backends/opencl/backend.h"
+
+namespace tim::vx {
+namespace ops {
+void RegisterBuiltinOps(OpRegistry& registry);
+}
+
+namespace conformance {
+namespace {
+
+struct Flags {
+  std::string which;  // --case
+  std::vector<std::string> ops;
+  uint64_t seed = 42;
+  bool quick = false, fail_fast = false, list = false;
+};
+Flags flags;
+
+std::string Env(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+const OpRegistry& Registry() {
+  static const OpRegistry registry = [] {
+    OpRegistry r;
+    ops::RegisterBuiltinOps(r);
+    return r;
+  }();
+  return registry;
+}
+
+Result<std::shared_ptr<Backend>> Device() {
+  static const auto device = [] {
+    opencl::BackendOptions options;
+    options.device = Env("TIMCL_DEVICE");
+    options.cache_dir = Env("TIMCL_CACHE_DIR");
+    options.kernel_dir = Env("TIMCL_KERNEL_DIR");
+    options.icd_vendors = Env("OCL_ICD_VENDORS");
+    return opencl::CreateBackend(options);
+  }();
+  return device;
+}
+
+/// The cases that this run is about. Quick: one per encoding, without the large ones of the
+/// benchmarks.
+std::vector<NamedCase> Wanted(const OpDef& def) {
+  std::vector<NamedCase> some;
+  std::map<std::string, int> seen;
+  for (NamedCase& named : CasesOf(def)) {
+    if (!flags.which.empty()) {
+      if (Matches(named, flags.which)) some.push_back(std::move(named));
+      continue;
+    }
+    // The reference is a scalar program: cases of the benchmarks run where it ends soon.
+    double elements = 0;
+    for (const CaseTensor& t : named.c.inputs) elements += static_cast<double>(t.type.count());
+    if (named.c.bench && (flags.quick || elements > 3e5)) continue;
+    if (flags.quick) {
+      std::string types;
+      for (const CaseTensor& t : named.c.inputs) types += TypeText(t.type) + " ";
+      for (const TensorType& t : named.c.outputs) types += TypeText(t);
+      if (++seen[types] > 1) continue;
+    }
+    some.push_back(std::move(named));
+  }
+  return some;
+}
+
+class OpConformance : public testing::Test {
+ public:
+  explicit OpConformance(const OpDef* def) : def_(*def) {}
+
+  void TestBody() override {
+    const auto device = Device();
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    const std::vector<NamedCase> cases = Wanted(def_);
+    if (!flags.which.empty() && cases.empty()) GTEST_SKIP() << "no case of that name";
+    // An op without a case would never be tested, and nobody would notice.
+    ASSERT_FALSE(cases.empty()) << def_.name << " has no cases";
+    RunOptions options;
+    options.device = *device;
+    options.registry = &Registry();
+    options.seed = flags.seed;
+    options.stop_early = flags.fail_fast;
+    const std::vector<Outcome> outcomes = RunCases(cases, options);
+    if (flags.which.empty() && !flags.quick && Env("TIMCL_KERNEL_DIR").empty())
+      WriteCoverage(TIMCL_BINARY_DIR "/coverage", std::string(def_.name), outcomes);
+    EXPECT_FALSE(outcomes.empty());
+    size_t failed = 0;
+    for (const Outcome& o : outcomes) {
+      if (o.passed) continue;
+      if (++failed <= 12) ADD_FAILURE() << o.message;
+    }
+    if (failed > 12) ADD_FAILURE() << "and " << failed - 12 << " more";
+    RecordProperty("runs", static_cast<int>(outcomes.size()));
+  }
+
+ private:
+  const OpDef& def_;
+};
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  CLI::App app("Runs the cases of every operator on the OpenCL device and on the reference.");
+  app.add_option("--case", flags.which, "only this case; words of its line in any order do");
+  app.add_option("--seed", flags.seed, "of the random inputs");
+  app.add_option("--ops", flags.ops, "only these operators")->delimiter(',');
+  app.add_flag("--quick", flags.quick, "one case per encoding");
+  app.add_flag("--fail-fast", flags.fail_fast, "stop at the first operator that fails");
+  app.add_flag("--list", flags.list, "print the lines of all cases");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.fail_fast) GTEST_FLAG_SET(fail_fast, true);
+  const std::set<std::string> only(flags.ops.begin(), flags.ops.end());
+  const std::string op_of_case = flags.which.substr(0, flags.which.find(' '));
+  size_t tests = 0;
+  for (const OpDef* def : Registry().All()) {
+    const std::string name(def->name);
+    if (!only.empty() && only.count(name) == 0) continue;
+    if (!flags.which.empty() && name != op_of_case) continue;
+    if (flags.list) {
+      for (const NamedCase& named : CasesOf(*def)) std::cout << named.text << "\n";
+      continue;
+    }
+    ++tests;
+    testing::RegisterTest("Conformance", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [def]() -> testing::Test* { return new OpConformance(def); });
+  }
+  if (flags.list) return 0;
+  if (tests == 0) {
+    std::cerr << "no operator of that name\n";
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace conformance
+}  // namespace tim::vx
+
+int main(int argc, char** argv) { return tim::vx::conformance::Main(argc, argv); }

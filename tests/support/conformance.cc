@@ -1,0 +1,623 @@
+// The conformance harness: see conformance.h.
+#include "support/conformance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "backends/reference/backend.h"
+#include "compiler/pipeline.h"
+
+namespace tim::vx::conformance {
+namespace {
+
+constexpr size_t kGuard = 256;  // bytes, a multiple of the alignment of tensors
+constexpr size_t kAlign = 128;
+
+std::byte GuardByte(size_t i) { return static_cast<std::byte>((i * 37 + 11) & 0xFF); }
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers with every standard library.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  double Uniform(double lo, double hi) {
+    return lo + (hi - lo) * static_cast<double>(Next() >> 11) * 0x1p-53;
+  }
+  bool OneIn(uint64_t n) { return Next() % n == 0; }
+
+ private:
+  uint64_t state_;
+};
+
+/// Stores a real number in the encoding of the type.
+void Encode(ref::Output& to, int64_t i, double real) {
+  const TensorType& t = to.type();
+  if (t.dtype == DataType::BOOL8) return to.SetRaw(i, real != 0);
+  if (!IsInteger(t.dtype) || t.quantized()) return to.Set(i, real);
+  const double r = std::rint(real);
+  if (std::isnan(r)) return to.SetRaw(i, 0);
+  to.SetRaw(i, r <= -0x1p63  ? std::numeric_limits<int64_t>::min()
+               : r >= 0x1p63 ? std::numeric_limits<int64_t>::max()
+                             : static_cast<int64_t>(r));
+}
+
+/// Distance from |x| to the next larger float of the type.
+double UlpOf(DataType dtype, double x) {
+  const int mantissa = dtype == DataType::FLOAT16 ? 10 : 23;
+  const int least = dtype == DataType::FLOAT16 ? -14 : -126;
+  if (x == 0 || !std::isfinite(x)) return std::ldexp(1.0, least - mantissa);
+  return std::ldexp(1.0, std::max(std::ilogb(std::fabs(x)), least) - mantissa);
+}
+
+std::string At(const Shape& shape, int64_t i) {
+  std::string text = "[";
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    text += fmt::format("{}{}", d ? "," : "", i % shape[d]);
+    i /= shape[d];
+  }
+  return text + "]";
+}
+
+std::string Number(const ref::Input& in, int64_t i) {
+  const TensorType& t = in.type();
+  if (!IsInteger(t.dtype)) return fmt::format("{:.9g}", in.At(i));
+  if (!t.quantized()) return fmt::format("{}", in.Raw(i));
+  return fmt::format("{} ({:.6g})", in.Raw(i), in.At(i));
+}
+
+/// The sums of magnitudes behind a float result: the op over the absolute values of its inputs, all
+/// float32. Empty where the op does not run that way.
+std::vector<double> Magnitudes(const NamedCase& named, const TestGraph& graph,
+                               const std::vector<int>& inputs, size_t output) {
+  const OpDef& def = *named.def;
+  if (!def.reference) return {};
+  TestGraph absolute;
+  std::vector<int> values;
+  for (int v : inputs) {
+    if (v < 0) {
+      values.push_back(-1);
+      continue;
+    }
+    const TensorType& type = graph.TypeOf(v);
+    const ref::Input in(graph.Result(v), type);
+    std::vector<float> data(static_cast<size_t>(in.count()));
+    for (int64_t i = 0; i < in.count(); ++i) data[static_cast<size_t>(i)] = std::fabs(in.Float(i));
+    values.push_back(
+        absolute.AddInput({DataType::FLOAT32, type.shape, Quantization()}, false, data.data()));
+  }
+  std::vector<int> results;
+  for (const TensorType& t : named.c.outputs)
+    results.push_back(absolute.AddResult({DataType::FLOAT32, t.shape, Quantization()}, true));
+  const auto copy = std::make_shared<OpDef>(def);
+  if (!absolute.AddOp(copy, named.c.attrs, values, results).ok()) return {};
+  if (!absolute.Run(reference::CreateBackend(), OpRegistry()).ok()) return {};
+  const int v = results[output];
+  const ref::Input got(absolute.Result(v), absolute.TypeOf(v));
+  std::vector<double> sums;
+  for (int64_t i = 0; i < got.count(); ++i) sums.push_back(got.At(i));
+  return sums;
+}
+
+/// One op of the device's graph that stands for a case.
+struct Trial {
+  size_t which = 0;  // index into the cases of the chunk
+  std::string candidate;
+  int node = -1;
+  std::vector<int> inputs, results;
+};
+
+std::string TypesOf(const NamedCase& named) {
+  std::string text;
+  for (const CaseTensor& t : named.c.inputs) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ",
+                        t.type.dtype == DataType::UNKNOWN ? "-" : TypeText(t.type));
+  }
+  text += " ->";
+  for (const TensorType& t : named.c.outputs) text += " " + TypeText(t);
+  return text;
+}
+
+class Chunk {
+ public:
+  Chunk(const std::vector<NamedCase>& cases, const RunOptions& options)
+      : cases_(cases), options_(options) {}
+
+  std::vector<Outcome> Run() {
+    for (size_t k = 0; k < cases_.size(); ++k) Add(k);
+    Select();
+    std::string trouble;
+    if (Status s = expected_.Run(reference::CreateBackend(), *options_.registry); !s.ok())
+      trouble = "reference: " + s.message();
+    if (Status s = actual_.Run(options_.device, *options_.registry); !s.ok() && trouble.empty())
+      trouble = options_.device->Info().name + ": " + s.message();
+    if (!trouble.empty() && cases_.size() > 1) return Halves();
+    for (const Trial& t : trials_) {
+      if (t.node < 0) continue;
+      const std::string wrong = trouble.empty() ? Check(t) : trouble;
+      Report(t.which, t.candidate, wrong);
+    }
+    return std::move(outcomes_);
+  }
+
+ private:
+  /// Somewhere among these cases is one that does not compile or run at all: looks for it.
+  std::vector<Outcome> Halves() {
+    const auto middle = cases_.begin() + static_cast<std::ptrdiff_t>(cases_.size() / 2);
+    std::vector<Outcome> all = Chunk({cases_.begin(), middle}, options_).Run();
+    std::vector<Outcome> rest = Chunk({middle, cases_.end()}, options_).Run();
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  }
+
+  void Add(size_t which) {
+    const NamedCase& named = cases_[which];
+    const OpDef& def = *named.def;
+    std::vector<int> theirs, ours;  // values in expected_ and actual_
+    const TensorType none;
+    for (size_t i = 0; i < named.c.inputs.size(); ++i) {
+      const CaseTensor& t = named.c.inputs[i];
+      if (t.type.dtype == DataType::UNKNOWN) {
+        theirs.push_back(-1), ours.push_back(-1);
+        continue;
+      }
+      std::vector<std::byte> data(t.type.bytes());
+      const uint64_t seed = options_.seed * 0x100000001B3u + Hash(named.text) + i;
+      FillInput(t, named.c.outputs.empty() ? none : named.c.outputs[0], seed, data.data());
+      theirs.push_back(expected_.AddInput(t.type, t.constant, data.data()));
+      ours.push_back(actual_.AddInput(t.type, t.constant, data.data()));
+    }
+    auto results = [&](TestGraph& g) {
+      std::vector<int> r;
+      for (const TensorType& t : named.c.outputs) r.push_back(g.AddResult(t, true));
+      return r;
+    };
+    const std::vector<int> wanted = results(expected_);
+    wanted_.push_back(wanted);
+    if (Status s = expected_.AddOp(std::make_shared<OpDef>(def), named.c.attrs, theirs, wanted);
+        !s.ok()) {
+      Report(which, "none", "the op refuses its own case: " + s.message());
+      return;
+    }
+    auto attempt = [&](const std::string& name, std::shared_ptr<OpDef> copy) {
+      Trial t{which, name, -1, ours, results(actual_)};
+      if (Status s = actual_.AddOp(std::move(copy), named.c.attrs, ours, t.results, &t.node);
+          !s.ok()) {
+        Report(which, name, s.message());
+        return;
+      }
+      trials_.push_back(std::move(t));
+    };
+    for (const KernelCandidate& candidate : def.kernels) {
+      if (candidate.make == nullptr) break;
+      auto copy = std::make_shared<OpDef>(def);
+      std::fill(std::begin(copy->kernels), std::end(copy->kernels), KernelCandidate{});
+      copy->kernels[0] = candidate;
+      copy->expand = nullptr;
+      attempt(candidate.name, std::move(copy));
+    }
+    if (def.expand != nullptr) {
+      auto copy = std::make_shared<OpDef>(def);
+      std::fill(std::begin(copy->kernels), std::end(copy->kernels), KernelCandidate{});
+      copy->reference = nullptr;
+      attempt("expanded", std::move(copy));
+    }
+  }
+
+  /// Takes the ops that their only candidate refuses out of the graph.
+  void Select() {
+    const auto order = actual_.graph().TopologicalOrder();
+    if (!order.ok()) return;
+    Selection selection;
+    const Status asked =
+        options_.device->Partition(GraphView(&actual_.graph(), *order), &selection);
+    std::map<size_t, std::string> refusals;
+    std::set<size_t> served;
+    for (Trial& t : trials_) {
+      const auto it = selection.answers().find(t.node);
+      const Selection::Answer answer =
+          it == selection.answers().end() ? Selection::Answer{} : it->second;
+      if (answer.selected || answer.expand) {
+        served.insert(t.which);
+        continue;
+      }
+      refusals[t.which] += fmt::format(" {}: {};", t.candidate, answer.why);
+      actual_.graph().Kill(t.node);
+      for (int v : t.results) actual_.graph().value(v).role = ir::Role::kTransient;
+      t.node = -1;
+    }
+    for (size_t k = 0; k < cases_.size(); ++k) {
+      const bool tried =
+          std::any_of(trials_.begin(), trials_.end(), [&](const Trial& t) { return t.which == k; });
+      if (!tried || served.count(k) != 0) continue;
+      Report(k, "none", "no kernel takes it:" + (asked.ok() ? refusals[k] : " " + asked.message()));
+    }
+  }
+
+  std::string Check(const Trial& trial) {
+    const NamedCase& named = cases_[trial.which];
+    for (size_t i = 0; i < trial.results.size(); ++i) {
+      const int ours = trial.results[i], theirs = wanted_[trial.which][i];
+      const TensorType& type = actual_.TypeOf(ours);
+      const std::string where = trial.results.size() > 1 ? fmt::format("output {}: ", i) : "";
+      if (auto damage = actual_.Damage(ours)) return where + *damage;
+      if (type.shape != expected_.TypeOf(theirs).shape)
+        return fmt::format("{}shape {} instead of {}", where, type.shape.ToString(),
+                           expected_.TypeOf(theirs).shape.ToString());
+      const Tolerance& tolerance = named.def->tolerance;
+      std::vector<double> magnitudes;
+      if (tolerance.sum && !IsInteger(type.dtype))
+        magnitudes = Magnitudes(named, actual_, trial.inputs, i);
+      if (auto wrong = Compare(type, expected_.Result(theirs), actual_.Result(ours), tolerance,
+                               magnitudes.empty() ? nullptr : &magnitudes))
+        return where + *wrong;
+    }
+    return "";
+  }
+
+  void Report(size_t which, const std::string& candidate, const std::string& wrong) {
+    const NamedCase& named = cases_[which];
+    Outcome o{
+        std::string(named.def->name), candidate, named.text, TypesOf(named), wrong.empty(), ""};
+    if (!o.passed) {
+      o.message = fmt::format("{} by {}{}\n  {}\n  repeat: --case='{}' --seed={}", o.text,
+                              candidate, named.c.note.empty() ? "" : " (" + named.c.note + ")",
+                              wrong, o.text, options_.seed);
+    }
+    outcomes_.push_back(std::move(o));
+  }
+
+  std::vector<NamedCase> cases_;
+  const RunOptions& options_;
+  TestGraph expected_, actual_;
+  std::vector<std::vector<int>> wanted_;  // by case: result values in expected_
+  std::vector<Trial> trials_;
+  std::vector<Outcome> outcomes_;
+};
+
+class Collector : public CaseMaker {
+ public:
+  void Add(Case c) override { cases.push_back(std::move(c)); }
+  std::vector<Case> cases;
+};
+
+}  // namespace
+
+uint64_t Hash(const std::string& text) {
+  uint64_t h = 0xCBF29CE484222325u;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return h;
+}
+
+std::string TypeText(const TensorType& type) {
+  std::string text = type.ToString();
+  return text.substr(0, text.find('['));
+}
+
+std::vector<NamedCase> CasesOf(const OpDef& def) {
+  std::vector<NamedCase> named;
+  if (def.cases == nullptr) return named;
+  Collector collector;
+  def.cases(collector);
+  std::map<std::string, int> seen;
+  for (Case& c : collector.cases) {
+    std::string text(def.name);
+    for (const CaseTensor& t : c.inputs) {
+      text += t.type.dtype == DataType::UNKNOWN ? " -" : " " + t.type.ToString();
+      if (t.constant) text += "*";
+    }
+    text += " ->";
+    for (const TensorType& t : c.outputs)
+      text += " " + (t.shape.empty() ? TypeText(t) : t.ToString());
+    if (const std::string attrs = c.attrs.Map().ToText(); !attrs.empty()) text += " " + attrs;
+    const int n = ++seen[text];
+    if (n > 1) text += fmt::format(" #{}", n);
+    named.push_back({&def, std::move(c), std::move(text)});
+  }
+  return named;
+}
+
+bool Matches(const NamedCase& named, const std::string& filter) {
+  if (named.text == filter) return true;
+  std::istringstream words(filter);
+  std::string word;
+  if (!(words >> word) || word != named.def->name) return false;
+  while (words >> word) {
+    if (named.text.find(word) == std::string::npos) return false;
+  }
+  return true;
+}
+
+GuardedBlock::GuardedBlock(size_t bytes) : bytes_(bytes) {
+  const size_t total = (2 * kGuard + bytes + kAlign - 1) / kAlign * kAlign;
+  block_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(std::aligned_alloc(kAlign, total)),
+                                      [](std::byte* p) { std::free(p); });
+  begin_ = block_.get() + kGuard;
+  for (size_t i = 0; i < kGuard; ++i) {
+    block_.get()[i] = GuardByte(i);
+    begin_[bytes_ + i] = GuardByte(i);
+  }
+  storage_ = base::Storage::Wrap(begin_, bytes_);
+}
+
+void GuardedBlock::Fill(uint8_t pattern) { std::memset(begin_, pattern, bytes_); }
+
+std::string GuardedBlock::Damage() const {
+  for (size_t i = kGuard; i-- > 0;) {
+    if (block_.get()[i] != GuardByte(i))
+      return fmt::format("byte {} before the tensor was overwritten", kGuard - i);
+  }
+  for (size_t i = 0; i < kGuard; ++i) {
+    if (begin_[bytes_ + i] != GuardByte(i))
+      return fmt::format("byte {} behind the tensor was overwritten", i);
+  }
+  return "";
+}
+
+void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, void* data) {
+  Random random(seed);
+  ref::Output out(data, t.type);
+  const int64_t n = t.type.count();
+  const bool real = !IsInteger(t.type.dtype);
+  for (int64_t i = 0; i < n; ++i) {
+    if (!t.values.empty()) {
+      Encode(out, i, t.values[static_cast<size_t>(i) % t.values.size()]);
+      continue;
+    }
+    if (t.type.dtype == DataType::BOOL8) {
+      out.SetRaw(i, random.OneIn(2));
+      continue;
+    }
+    double v = random.Uniform(t.lo, t.hi);
+    const uint64_t special = random.Next() % 64;
+    if (special == 0) {
+      v = t.lo;
+    } else if (special == 1) {
+      v = t.hi;
+    } else if (special <= 3 && t.lo <= 0 && t.hi >= 0) {
+      v = special == 2 ? 0.0 : -0.0;
+    } else if (special <= 7 && real) {
+      // Half way between two steps of the result, where rounding decides.
+      const double step = result.quantized() && !result.per_channel() ? result.scale() : 1.0;
+      const double tie = (std::floor(v / step) + 0.5) * step;
+      if (tie >= t.lo && tie <= t.hi) v = tie;
+    }
+    Encode(out, i, v);
+  }
+}
+
+std::optional<std::string> Compare(const TensorType& type, const void* expected, const void* got,
+                                   const Tolerance& tolerance,
+                                   const std::vector<double>* magnitudes) {
+  const ref::Input want(expected, type), have(got, type);
+  const int64_t n = type.count();
+  double largest = 0;
+  if (tolerance.sum && magnitudes == nullptr) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (std::isfinite(want.At(i))) largest = std::max(largest, std::fabs(want.At(i)));
+    }
+  }
+  int64_t first = -1, worst = -1, count = 0;
+  double worst_by = -1, worst_allowed = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    double by = 0, allowed = 0;  // difference, in steps for integers
+    if (IsInteger(type.dtype)) {
+      const int64_t a = want.Raw(i), b = have.Raw(i);
+      by = a == b ? 0 : std::fabs(static_cast<double>(a) - static_cast<double>(b));
+      allowed = type.dtype == DataType::BOOL8 ? 0 : tolerance.steps;
+    } else {
+      const double a = want.At(i), b = have.At(i);
+      if (std::isnan(a) || std::isnan(b)) {
+        by = std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<double>::infinity();
+      } else if (a != b) {
+        by = std::fabs(a - b);
+        double size = std::fabs(a);
+        if (tolerance.sum)
+          size = std::max(size, magnitudes ? (*magnitudes)[static_cast<size_t>(i)] : largest);
+        allowed = std::max(tolerance.ulp * UlpOf(DataType::FLOAT32, size), tolerance.absolute);
+        // A result stored as half: what differs by little before rounding may round apart.
+        if (type.dtype == DataType::FLOAT16 && (tolerance.ulp > 0 || tolerance.absolute > 0))
+          allowed += UlpOf(DataType::FLOAT16, a);
+      }
+    }
+    if (by <= allowed) continue;
+    ++count;
+    if (first < 0) first = i;
+    if (by - allowed > worst_by - worst_allowed || worst < 0)
+      worst = i, worst_by = by, worst_allowed = allowed;
+  }
+  if (count == 0) return std::nullopt;
+  auto show = [&](int64_t i) {
+    return fmt::format("{} expected {}, got {}", At(type.shape, i), Number(want, i),
+                       Number(have, i));
+  };
+  std::string text = fmt::format("{} of {} elements of {} differ: first {}", count, n,
+                                 type.ToString(), show(first));
+  if (worst != first) text += ", worst " + show(worst);
+  if (std::isfinite(worst_by)) {
+    text += IsInteger(type.dtype)
+                ? fmt::format("; {:g} steps, {:g} allowed", worst_by, worst_allowed)
+                : fmt::format("; {:.3g} apart, {:.3g} allowed", worst_by, worst_allowed);
+  }
+  return text;
+}
+
+std::optional<std::string> CheckWritten(const TensorType& type, const void* first,
+                                        const void* second) {
+  const auto* a = static_cast<const uint8_t*>(first);
+  const auto* b = static_cast<const uint8_t*>(second);
+  const size_t bytes = type.bytes();
+  if (std::memcmp(a, b, bytes) == 0) return std::nullopt;
+  const size_t size = std::max<size_t>(static_cast<size_t>(BitsOf(type.dtype)) / 8, 1);
+  int64_t unwritten = 0, unsteady = 0, first_unwritten = -1, first_unsteady = -1;
+  for (size_t i = 0; i < bytes / size; ++i) {
+    const uint8_t *x = a + i * size, *y = b + i * size;
+    if (std::memcmp(x, y, size) == 0) continue;
+    const bool kept = std::all_of(x, x + size, [](uint8_t v) { return v == 0xFF; }) &&
+                      std::all_of(y, y + size, [](uint8_t v) { return v == 0; });
+    int64_t& at = kept ? first_unwritten : first_unsteady;
+    if (at < 0) at = static_cast<int64_t>(i);
+    ++(kept ? unwritten : unsteady);
+  }
+  if (unwritten > 0)
+    return fmt::format("{} of {} elements are not written, first {}", unwritten, type.count(),
+                       At(type.shape, first_unwritten));
+  return fmt::format("{} of {} elements differ from run to run, first {}", unsteady, type.count(),
+                     At(type.shape, first_unsteady));
+}
+
+int TestGraph::AddInput(const TensorType& type, bool constant, const void* data) {
+  GuardedBlock block(type.bytes());
+  std::memcpy(block.data(), data, type.bytes());
+  ir::Value v;
+  v.type = type;
+  v.role = constant ? ir::Role::kConstant : ir::Role::kInput;
+  v.storage = block.storage();
+  const int id = graph_.AddValue(std::move(v));
+  std::vector<std::byte> copy(block.data(), block.data() + block.bytes());
+  index_of_.resize(static_cast<size_t>(id) + 1, -1);
+  index_of_[static_cast<size_t>(id)] = static_cast<int>(inputs_.size());
+  inputs_.push_back({id, std::move(block), std::move(copy), {}});
+  return id;
+}
+
+int TestGraph::AddResult(const TensorType& type, bool output) {
+  ir::Value v;
+  v.type = type;
+  v.role = output ? ir::Role::kOutput : ir::Role::kTransient;
+  v.infer_shape = type.shape.empty();
+  const int id = graph_.AddValue(std::move(v));
+  index_of_.resize(static_cast<size_t>(id) + 1, -1);
+  return id;
+}
+
+Status TestGraph::AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs,
+                        std::vector<int> inputs, std::vector<int> outputs, int* node) {
+  while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
+  ir::Node n;
+  n.def = def.get();
+  n.owned_def = std::move(def);
+  n.attrs = attrs;
+  n.inputs = std::move(inputs);
+  n.outputs = outputs;
+  n.number = static_cast<int>(graph_.nodes().size());
+  const int id = graph_.AddNode(std::move(n));
+  if (node != nullptr) *node = id;
+  if (Status s = ir::VerifyNode(graph_, id); !s.ok()) {
+    graph_.Kill(id);
+    for (int v : outputs) graph_.value(v).role = ir::Role::kTransient;
+    if (node != nullptr) *node = -1;
+    return s;
+  }
+  for (int v : outputs) {
+    ir::Value& value = graph_.value(v);
+    if (value.role != ir::Role::kOutput) continue;
+    GuardedBlock block(value.type.bytes());
+    value.storage = block.storage();
+    index_of_[static_cast<size_t>(v)] = static_cast<int>(outputs_.size());
+    outputs_.push_back({v, std::move(block), {}, {}});
+  }
+  return Status();
+}
+
+Status TestGraph::Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry,
+                      bool fuse) {
+  if (graph_.LiveNodes() == 0) return Status();
+  CompileReport report;
+  compiler::Options options;
+  options.fallback = Fallback::kForbid;
+  options.fuse = fuse;
+  TIMCL_ASSIGN(const auto executable,
+               compiler::Compile(graph_, registry, {{backend, 0, false}}, options, &report));
+  for (const OpPlacement& op : report.ops) kernels_.push_back(op.kernel);
+  for (const bool again : {false, true}) {
+    for (Memory& m : outputs_) m.block.Fill(again ? 0 : 0xFF);
+    TIMCL_TRY(executable->Run());
+    for (Memory& m : outputs_)
+      (again ? m.second : m.first).assign(m.block.data(), m.block.data() + m.block.bytes());
+  }
+  return Status();
+}
+
+const std::byte* TestGraph::Result(int value) const {
+  const auto i = static_cast<size_t>(index_of_[static_cast<size_t>(value)]);
+  return graph_.value(value).role == ir::Role::kOutput ? outputs_[i].first.data()
+                                                       : inputs_[i].first.data();
+}
+
+std::optional<std::string> TestGraph::Damage(int value) const {
+  const Memory& m = outputs_[static_cast<size_t>(index_of_[static_cast<size_t>(value)])];
+  if (const std::string d = m.block.Damage(); !d.empty()) return d;
+  const ir::Value& v = graph_.value(value);
+  if (v.producer >= 0 && !graph_.node(v.producer).dead) {
+    for (int i : graph_.node(v.producer).inputs) {
+      if (i < 0 || graph_.value(i).storage == nullptr) continue;
+      const int at =
+          i < static_cast<int>(index_of_.size()) ? index_of_[static_cast<size_t>(i)] : -1;
+      if (at < 0 || graph_.value(i).role == ir::Role::kOutput) continue;
+      const Memory& input = inputs_[static_cast<size_t>(at)];
+      if (input.value != i) continue;
+      if (const std::string d = input.block.Damage(); !d.empty())
+        return fmt::format("around input {}: {}", graph_.value(i).type.ToString(), d);
+      if (std::memcmp(input.first.data(), input.block.data(), input.block.bytes()) != 0)
+        return fmt::format("input {} was overwritten", graph_.value(i).type.ToString());
+    }
+  }
+  return CheckWritten(v.type, m.first.data(), m.second.data());
+}
+
+std::vector<Outcome> RunCases(const std::vector<NamedCase>& cases, const RunOptions& options) {
+  std::vector<Outcome> all;
+  for (size_t at = 0; at < cases.size(); at += options.chunk) {
+    const auto begin = cases.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end =
+        cases.begin() + static_cast<std::ptrdiff_t>(std::min(at + options.chunk, cases.size()));
+    std::vector<Outcome> some = Chunk({begin, end}, options).Run();
+    const bool failed =
+        std::any_of(some.begin(), some.end(), [](const Outcome& o) { return !o.passed; });
+    all.insert(all.end(), std::make_move_iterator(some.begin()),
+               std::make_move_iterator(some.end()));
+    if (failed && options.stop_early) break;
+  }
+  return all;
+}
+
+void WriteCoverage(const std::string& folder, const std::string& op,
+                   const std::vector<Outcome>& outcomes) {
+  std::map<std::pair<std::string, std::string>, std::pair<int, int>> counts;
+  for (const Outcome& o : outcomes) {
+    auto& [cases, passed] = counts[{o.candidate, o.types}];
+    ++cases;
+    passed += o.passed;
+  }
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [key, n] : counts) {
+    const size_t arrow = key.second.find(" ->");
+    rows.push_back({{"op", op},
+                    {"candidate", key.first},
+                    {"in", key.second.substr(0, arrow)},
+                    {"out", key.second.substr(std::min(arrow + 4, key.second.size()))},
+                    {"cases", n.first},
+                    {"passed", n.second}});
+  }
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream(folder + "/" + op + ".json") << rows.dump(1) << "\n";
+}
+
+}  // namespace tim::vx::conformance

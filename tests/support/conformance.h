@@ -1,0 +1,134 @@
+// The conformance harness: runs the cases of operators on a backend under test and on the
+// reference, many cases per graph so that their kernels are built as one program, and compares what
+// comes out. Also checks that kernels write every element of their outputs and nothing around them.
+#ifndef TIMCL_TESTS_SUPPORT_CONFORMANCE_H_
+#define TIMCL_TESTS_SUPPORT_CONFORMANCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/storage.h"
+#include "ir/graph.h"
+#include "tim/vx/backend.h"
+#include "tim/vx/testing.h"
+
+namespace tim::vx::conformance {
+
+/// One case of one op, with the line that names it: "CumSum i8[7,5] -> i8 axis=1".
+struct NamedCase {
+  const OpDef* def = nullptr;
+  Case c;
+  std::string text;
+};
+/// The cases that the op lists, in its order. Equal lines get " #2", " #3" behind them.
+std::vector<NamedCase> CasesOf(const OpDef& def);
+
+/// True when `filter` is the line itself or names the op and words that all occur in the line.
+bool Matches(const NamedCase& named, const std::string& filter);
+
+/// Memory of one tensor between guard bytes.
+class GuardedBlock {
+ public:
+  explicit GuardedBlock(size_t bytes);
+  std::byte* data() const { return begin_; }
+  size_t bytes() const { return bytes_; }
+  const std::shared_ptr<base::Storage>& storage() const { return storage_; }
+  void Fill(uint8_t pattern);
+  /// "" when no guard byte changed; else which one, counted from the tensor.
+  std::string Damage() const;
+
+ private:
+  size_t bytes_ = 0;
+  std::shared_ptr<std::byte> block_;
+  std::byte* begin_ = nullptr;
+  std::shared_ptr<base::Storage> storage_;
+};
+
+/// Values of operand `t`, the same for the same seed: uniform in its range, with zeros of both
+/// signs, ends of the range, and values half way between two steps of `result` in between.
+/// Subnormal numbers are left out, because devices may flush them; infinities and NaN come only
+/// from cases that list them.
+void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, void* data);
+
+/// Compares results with expected ones. nullopt: all within the tolerance. `magnitudes`: for
+/// Tolerance::sum, the sums of magnitudes; null: the larger of each expected value and the largest
+/// of all.
+std::optional<std::string> Compare(const TensorType& type, const void* expected, const void* got,
+                                   const Tolerance& tolerance,
+                                   const std::vector<double>* magnitudes = nullptr);
+
+/// Unwritten or unsteady elements: `first` was run over 0xFF bytes, `second` over zeros.
+std::optional<std::string> CheckWritten(const TensorType& type, const void* first,
+                                        const void* second);
+
+struct Outcome {
+  std::string op, candidate;  // "expanded" for the op in terms of others
+  std::string text;           // the case
+  std::string types;          // "f32 f32 -> f32"
+  bool passed = false;
+  std::string message;  // why it did not pass, with the line that repeats it
+};
+
+struct RunOptions {
+  std::shared_ptr<Backend> device;  // under test
+  const OpRegistry* registry = nullptr;
+  uint64_t seed = 42;
+  /// Ops per graph. More share a program; fewer end sooner when something is wrong.
+  size_t chunk = 400;
+  /// Ends after the first chunk with a failure.
+  bool stop_early = false;
+};
+
+/// Runs each case by every kernel candidate that accepts it, and by its expansion if it has one.
+std::vector<Outcome> RunCases(const std::vector<NamedCase>& cases, const RunOptions& options);
+
+/// A graph of one or several ops that both sides run: values with their data, nodes over them.
+/// Every graph output is a guarded block.
+class TestGraph {
+ public:
+  /// A graph input or constant with its own guarded memory.
+  int AddInput(const TensorType& type, bool constant, const void* data);
+  /// A value that an op produces. `output`: the graph's result, else it lives inside the run.
+  int AddResult(const TensorType& type, bool output);
+  /// Adds the op and infers its result types; the error of its verify otherwise (the node is dead
+  /// then).
+  Status AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs, std::vector<int> inputs,
+               std::vector<int> outputs, int* node = nullptr);
+  /// Compiles for one backend and runs twice, over 0xFF and over 0; results of both runs are kept.
+  Status Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry, bool fuse = true);
+
+  ir::Graph& graph() { return graph_; }
+  const TensorType& TypeOf(int value) const { return graph_.value(value).type; }
+  const std::byte* Result(int value) const;
+  /// Guards of this output and of all inputs of the graph, unwritten and unsteady elements.
+  std::optional<std::string> Damage(int value) const;
+  /// Node id -> kernel that served it, as the backend says ("fused into ...").
+  const std::vector<std::string>& kernels() const { return kernels_; }
+
+ private:
+  struct Memory {
+    int value;
+    GuardedBlock block;
+    std::vector<std::byte> first, second;  // inputs: what was put in; outputs: results
+  };
+  ir::Graph graph_;
+  std::vector<Memory> inputs_, outputs_;
+  std::vector<int> index_of_;  // value -> index into inputs_ or outputs_
+  std::vector<std::string> kernels_;
+};
+
+/// FNV-1a: seeds must not change with the standard library.
+uint64_t Hash(const std::string& text);
+
+/// Encoding without sizes, for reports: "u8(0.037,119)".
+std::string TypeText(const TensorType& type);
+
+/// Writes what ran and passed as <folder>/<op>.json, the only source of coverage figures.
+void WriteCoverage(const std::string& folder, const std::string& op,
+                   const std::vector<Outcome>& outcomes);
+
+}  // namespace tim::vx::conformance
+#endif  // TIMCL_TESTS_SUPPORT_CONFORMANCE_H_
