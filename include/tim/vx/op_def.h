@@ -221,8 +221,6 @@ struct OpDef {
   Tolerance tolerance = {};
   /// Test cases: small, odd-sized, at least two values of every attribute.
   void (*cases)(CaseMaker&) = nullptr;
-  /// Ops made at run time own their strings, library and objects here.
-  std::shared_ptr<void> keep_alive = nullptr;
 };
 
 /// Defines the body of one op in terms of others. Given to OpDef::expand.

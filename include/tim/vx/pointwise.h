@@ -125,7 +125,7 @@ TIMCL_API void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs,
 /// that of OpDef.
 #define TIMCL_POINTWISE(name, Attrs, operands, tolerance, ...)                                    \
   constexpr ::tim::vx::Pointwise k##name##Rule = (__VA_ARGS__).For<Attrs>();                      \
-  const ::tim::vx::OpDef k##name = {                                                              \
+  constinit const ::tim::vx::OpDef k##name = {                                                    \
       #name,                                                                                      \
       operands,                                                                                   \
       "output",                                                                                   \
@@ -139,8 +139,7 @@ TIMCL_API void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs,
       ::tim::vx::Declared::kTrusted,                                                              \
       false,                                                                                      \
       tolerance,                                                                                  \
-      k##name##Rule.cases,                                                                        \
-      nullptr}
+      k##name##Rule.cases}
 
 /// Constructor and Clone of an operator class without attributes.
 #define TIMCL_PLAIN_OP_CLASS(Name)                                              \
