@@ -1,0 +1,23 @@
+// The subcommands of the timcl command. Each adds itself to the command line and returns what main
+// runs when it was chosen.
+#ifndef TIMCL_TOOLS_TOOLS_H_
+#define TIMCL_TOOLS_TOOLS_H_
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace tim::vx::tools {
+
+/// The exit status: 0, or 1 with a text on stderr.
+using Command = std::function<int()>;
+
+/// `timcl devices`: every OpenCL device, which one is chosen, and why not the others.
+Command AddDevices(CLI::App& app);
+/// `timcl ops`: the operator table.
+Command AddOps(CLI::App& app);
+
+}  // namespace tim::vx::tools
+#endif  // TIMCL_TOOLS_TOOLS_H_

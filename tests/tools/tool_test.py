@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Calls the timcl command and checks its exit status and its words: tool_test.py <timcl> <check>."""
+import json, os, pathlib, subprocess, sys, tempfile
+
+tool = sys.argv[1]
+
+
+def call(*args, **env):
+    clean = {k: v for k, v in os.environ.items() if k not in ("TIMCL_DEVICE", "OCL_ICD_VENDORS")}
+    done = subprocess.run([tool, *args], env={**clean, **env}, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def has(text, *words):
+    for word in words:
+        assert word in text, f"'{word}' is not in:\n{text}"
+
+
+def usage():
+    code, out, _ = call("--help")
+    assert code == 0
+    has(out, "devices", "ops")
+    code, _, err = call()
+    assert code != 0
+    has(err, "subcommand")
+    code, _, err = call("ops", "--format=xml")
+    assert code != 0
+    has(err, "xml")
+    code, out, _ = call("--version")
+    assert code == 0 and out.strip()[0].isdigit(), out
+
+
+def devices():
+    code, out, _ = call("devices")
+    assert code == 0
+    has(out, "platform", "OpenCL", "chosen: the first", "is used")
+    code, out, _ = call("devices", "--format=json")
+    listed = json.loads(out)
+    assert code == 0 and listed["error"] == ""
+    assert sum(d["chosen"] for d in listed["devices"]) == 1, listed
+    assert all(d["verdict"] for d in listed["devices"]), listed
+    assert all(d["max_allocation"] > 0 for d in listed["devices"] if d["usable"]), listed
+    index = next(d["index"] for d in listed["devices"] if d["chosen"])
+    code, out, _ = call("devices", TIMCL_DEVICE=str(index))
+    assert code == 0
+    has(out, f"'{index}' was requested", "by TIMCL_DEVICE")
+    code, _, err = call("devices", "--device=no such device")
+    assert code == 1
+    has(err, "kDevice", "no such device", listed["devices"][0]["name"])
+    code, out, _ = call("devices", TIMCL_DEVICE="reference")
+    assert code == 0
+    has(out, "reference backend")
+
+
+def no_device():
+    code, out, err = call("devices", OCL_ICD_VENDORS="/nonexistent")
+    assert code == 1 and out == "", out
+    has(err, "kDevice", "/nonexistent", "pocl-opencl-icd", "reference backend")
+    code, out, _ = call("devices", "--format=json", OCL_ICD_VENDORS="/nonexistent")
+    assert code == 1 and json.loads(out)["devices"] == []
+
+
+def ops():
+    code, out, _ = call("ops", OCL_ICD_VENDORS="/nonexistent")
+    assert code == 0
+    has(out, "Relu: input -> output", "tolerance", "operators")
+    code, out, _ = call("ops", "--format=json")
+    table = {op["name"]: op for op in json.loads(out)}
+    assert code == 0 and len(table) >= 30, sorted(table)
+    assert list(table) == sorted(table)
+    assert table["Add"]["inputs"].split() == ["input0", "input1"] or len(table["Add"]["inputs"].split()) == 2
+    assert isinstance(table["Relu"]["pointwise"], str)
+    assert table["LeakyRelu"]["attributes"] != "", table["LeakyRelu"]
+    for op in table.values():  # nothing in the table that cannot run
+        assert op["kernels"] or op["pointwise"] or op["expands"] or op["moves_nothing"], op
+
+
+def coverage():
+    with tempfile.TemporaryDirectory() as folder:
+        code, _, err = call("ops", "--coverage", folder)
+        assert code == 1
+        has(err, "no coverage files", folder)
+        rows = [{"op": "Relu", "candidate": "pointwise", "in": "f32", "out": "f32", "cases": 5, "passed": 4},
+                {"op": "Relu", "candidate": "pointwise", "in": "u8", "out": "u8", "cases": 2, "passed": 2}]
+        (pathlib.Path(folder) / "Relu.json").write_text(json.dumps(rows))
+        code, out, _ = call("ops", "--coverage", folder)
+        assert code == 0
+        has(out, "6 of 7 cases in 2 rows", "0 of 0 cases in 0 rows")
+        code, out, _ = call("ops", "--format=json", "--coverage", folder)
+        table = {op["name"]: op for op in json.loads(out)}
+        assert table["Relu"]["coverage"] == rows and table["Add"]["coverage"] == []
+        (pathlib.Path(folder) / "Zzz.json").write_text("{")
+        code, _, err = call("ops", "--coverage", folder)
+        assert code == 1
+        has(err, "Zzz.json", "not a coverage file")
+
+
+{"usage": usage, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
