@@ -1,11 +1,13 @@
-// A point-wise op without broadcasting, 16 elements per work-item: EXPR over the vectors x, y, z and p0..p3.
-// For CPUs, whose library functions are an order of magnitude faster on vectors.
-// INPUTS: 1 to 3. PARAMS: how many of p0..p3. X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand is float32.
+// A point-wise op without broadcasting, 16 elements per work-item: EXPR over the vectors x, y, z
+// and p0..p3. For CPUs, whose library functions are an order of magnitude faster on vectors.
+// INPUTS: 1 to 3. PARAMS: how many of p0..p3. X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand
+// is float32.
 #include "tensor.clh"
-#define LANES(X, i)                                                                                      \
-  ((float16)(LOAD(X, i), LOAD(X, i + 1), LOAD(X, i + 2), LOAD(X, i + 3), LOAD(X, i + 4), LOAD(X, i + 5), \
-             LOAD(X, i + 6), LOAD(X, i + 7), LOAD(X, i + 8), LOAD(X, i + 9), LOAD(X, i + 10),            \
-             LOAD(X, i + 11), LOAD(X, i + 12), LOAD(X, i + 13), LOAD(X, i + 14), LOAD(X, i + 15)))
+#define LANES(X, i)                                                                               \
+  ((float16)(LOAD(X, i), LOAD(X, i + 1), LOAD(X, i + 2), LOAD(X, i + 3), LOAD(X, i + 4),          \
+             LOAD(X, i + 5), LOAD(X, i + 6), LOAD(X, i + 7), LOAD(X, i + 8), LOAD(X, i + 9),      \
+             LOAD(X, i + 10), LOAD(X, i + 11), LOAD(X, i + 12), LOAD(X, i + 13), LOAD(X, i + 14), \
+             LOAD(X, i + 15)))
 #if X_WIDE
 #define LOAD_X vload16(0, X + i)
 #else
@@ -21,24 +23,17 @@
 #else
 #define LOAD_Z LANES(Z, i)
 #endif
-#if PARAMS == 0
-#define FORMALS
-#define ACTUALS
-#elif PARAMS == 1
-#define FORMALS , float p0
-#define ACTUALS , p0
-#elif PARAMS == 2
-#define FORMALS , float p0, float p1
-#define ACTUALS , p0, p1
-#elif PARAMS == 3
-#define FORMALS , float p0, float p1, float p2
-#define ACTUALS , p0, p1, p2
-#else
-#define FORMALS , float p0, float p1, float p2, float p3
-#define ACTUALS , p0, p1, p2, p3
-#endif
-inline float16 FN(wide)(float16 x, float16 y, float16 z FORMALS) { return EXPR; }
-inline float FN(narrow)(float x, float y, float z FORMALS) { return EXPR; }
+// The last work-item may have less than 16 elements: it repeats the last one. The expression stands
+// in one place, since library functions on vectors are long.
+#define FETCH(X, v)                                                     \
+  float16 v;                                                            \
+  if (n >= 16) {                                                        \
+    v = LOAD_##X;                                                       \
+  } else {                                                              \
+    float lanes[16];                                                    \
+    for (int k = 0; k < 16; ++k) lanes[k] = LOAD(X, i + min(k, n - 1)); \
+    v = vload16(0, lanes);                                              \
+  }
 // clang-format off
 kernel void pointwise16(IN(X)
 #if INPUTS > 1
@@ -62,44 +57,31 @@ kernel void pointwise16(IN(X)
 #endif
 ) {
   // clang-format on
-  int i = (int)get_global_id(0) * 16;
-  if (i + 16 <= N) {
-    const float16 x = LOAD_X;
+  const int i = (int)get_global_id(0) * 16, n = N - i;
+  if (n <= 0) return;
+  FETCH(X, x)
 #if INPUTS > 1
-    const float16 y = LOAD_Y;
-#else
-    const float16 y = x;
+  FETCH(Y, y)
 #endif
 #if INPUTS > 2
-    const float16 z = LOAD_Z;
-#else
-    const float16 z = x;
+  FETCH(Z, z)
 #endif
 #if R_WIDE
-    vstore16(EPILOGUE16(FN(wide)(x, y, z ACTUALS)), 0, R + i);
-#else
-    float r[16];
-    vstore16(FN(wide)(x, y, z ACTUALS), 0, r);
-    for (int k = 0; k < 16; ++k) STORE(R, i + k, r[k]);
-#endif
-    return;
+  const float16 r = EPILOGUE16(EXPR);
+  if (n >= 16) {
+    vstore16(r, 0, R + i);
+  } else {
+    float lanes[16];
+    vstore16(r, 0, lanes);
+    for (int k = 0; k < n; ++k) R[i + k] = lanes[k];
   }
-  for (; i < N; ++i) {
-    const float x = LOAD(X, i);
-#if INPUTS > 1
-    const float y = LOAD(Y, i);
 #else
-    const float y = x;
-#endif
-#if INPUTS > 2
-    const float z = LOAD(Z, i);
-#else
-    const float z = x;
-#endif
-#if R_WIDE
-    R[i] = EPILOGUE(FN(narrow)(x, y, z ACTUALS));
-#else
-    STORE(R, i, FN(narrow)(x, y, z ACTUALS));
-#endif
+  float lanes[16];
+  vstore16(EXPR, 0, lanes);
+  if (n >= 16) {
+    for (int k = 0; k < 16; ++k) STORE(R, i + k, lanes[k]);
+  } else {
+    for (int k = 0; k < n; ++k) STORE(R, i + k, lanes[k]);
   }
+#endif
 }

@@ -350,7 +350,6 @@ void UnaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const CaseR
   const auto types = StandardTypes(odd);
   add(attrs[0], types[2], ResultType(DataType::FLOAT32), "u8 to f32");
   add(attrs[0], types[0], ResultType(DataType::INT8), "f32 to i8");
-  add(attrs[0], types[5], ResultType(DataType::UINT8), "i16 to u8");
   Case c;
   c.attrs = attrs.back();
   c.inputs = {{{DataType::FLOAT32, {9}, Quantization()}, false, 0, 1, Specials()}};
