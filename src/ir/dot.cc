@@ -1,0 +1,78 @@
+// ToDot: the graph as a Graphviz drawing.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "ir/graph.h"
+
+namespace tim::vx::ir {
+namespace {
+
+/// A Graphviz string: quotes and backslashes escaped, "\n" a line break.
+std::string Label(std::string_view s) {
+  std::string out = "\"";
+  for (char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string EdgeText(const Value& v) {
+  const std::string type = v.type.ToString();
+  return v.name.empty() ? type : v.name + "\n" + type;
+}
+
+}  // namespace
+
+std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of) {
+  std::string out = "digraph timcl {\n  node [shape=box, fontname=\"Helvetica\"];\n";
+  std::map<std::string, std::vector<size_t>> clusters;
+  for (size_t id = 0; id < graph.nodes().size(); ++id) {
+    if (!graph.nodes()[id].dead)
+      clusters[id < cluster_of.size() ? cluster_of[id] : ""].push_back(id);
+  }
+  size_t count = 0;
+  for (const auto& [name, ids] : clusters) {
+    const bool drawn = !name.empty();
+    if (drawn)
+      out += fmt::format("  subgraph cluster_{} {{\n    label={};\n", count++, Label(name));
+    for (size_t id : ids) {
+      const Node& n = graph.nodes()[id];
+      const std::string label = fmt::format("{}#{}{}", n.def != nullptr ? n.def->name : "?",
+                                            n.number, n.name.empty() ? "" : "\n" + n.name);
+      out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, Label(label));
+    }
+    if (drawn) out += "  }\n";
+  }
+  // Inputs and outputs of the graph are ellipses.
+  for (size_t v = 0; v < graph.values().size(); ++v) {
+    const Value& value = graph.values()[v];
+    if (value.role != Role::kInput && value.role != Role::kOutput) continue;
+    out += fmt::format("  v{} [shape=ellipse, label={}];\n", v, Label(EdgeText(value)));
+    if (value.producer >= 0) out += fmt::format("  n{} -> v{};\n", value.producer, v);
+  }
+  for (size_t id = 0; id < graph.nodes().size(); ++id) {
+    const Node& n = graph.nodes()[id];
+    if (n.dead) continue;
+    std::set<int> drawn;
+    for (int v : n.inputs) {
+      if (v < 0 || !drawn.insert(v).second) continue;
+      const Value& value = graph.value(v);
+      if (value.role == Role::kInput) {
+        out += fmt::format("  v{} -> n{};\n", v, id);
+      } else if (value.producer >= 0) {
+        out +=
+            fmt::format("  n{} -> n{} [label={}];\n", value.producer, id, Label(EdgeText(value)));
+      }
+    }
+  }
+  return out + "}\n";
+}
+
+}  // namespace tim::vx::ir
