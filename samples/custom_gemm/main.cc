@@ -66,7 +66,7 @@ bool Check(const char* title, vx::Graph& graph, const std::vector<Matrix>& input
     bound = std::max(bound, std::abs(expected[i]) * 1e-5);
   }
   const bool close = largest <= bound;
-  std::printf("%-30s %zu steps, %zu sync; first row:", title, graph.Report().steps,
+  std::printf("%-20s steps: %zu, synchronisations: %zu; first row:", title, graph.Report().steps,
               graph.Report().syncs);
   for (size_t i = 0; i < 4; ++i) std::printf(" %8.4f", result[i]);
   std::printf("; largest difference %.3g%s\n", largest, close ? "" : "  WRONG");

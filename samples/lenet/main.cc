@@ -200,9 +200,10 @@ int main(int argc, char** argv) {
   stage("compile, all in the cache", reader.compile_ms);
   stage("run, the first time", first_ms);
   stage("run, median of " + std::to_string(runs), run_ms[runs / 2]);
-  std::printf(
-      "\n%zu steps and %zu sync per run; largest difference to the reference backend: %.3g%s\n",
-      report.steps, report.syncs, report.max_diff, report.ok ? "" : "  TOO MUCH");
+  std::printf("\nsteps: %zu, kernel launches: %zu, synchronisations per run: %zu\n", report.steps,
+              reader.graph->Report().launches, report.syncs);
+  std::printf("largest difference to the reference backend: %.3g%s\n", report.max_diff,
+              report.ok ? "" : "  TOO MUCH");
   if (!samples::Append(report_file, report)) return 1;
   return report.ok ? 0 : 1;
 }
