@@ -2,6 +2,7 @@
 #include "api/context.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "api/graph.h"
 #include "backends/opencl/backend.h"
@@ -34,6 +35,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     if (backend.ok()) {
       device_name_ = (*backend)->Info().device;
       device_reason_ = opencl::ReasonOf(**backend);
+      max_allocation_ = opencl::MaxAllocationOf(**backend);
       backends_.push_back({std::move(*backend), kOpenClPriority, false});
     } else {
       device_status_ = backend.status();
@@ -54,7 +56,15 @@ Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
                            "there is a backend named '" + backend->Info().name + "' already");
     }
   }
-  TIMCL_TRY(backend->Init());
+  Status ready;
+  try {
+    ready = backend->Init();
+  } catch (const std::exception& e) {
+    ready = Status::Error(Code::kInternal, std::string("the backend's Init threw: ") + e.what());
+  } catch (...) {
+    ready = Status::Error(Code::kInternal, "the backend's Init threw");
+  }
+  TIMCL_TRY(ready);
   const auto at = std::find_if(backends_.begin(), backends_.end(),
                                [&](const auto& b) { return b.priority < priority; });
   backends_.insert(at, {std::move(backend), priority, false});

@@ -2,6 +2,7 @@
 #ifndef TIMCL_API_CONTEXT_H_
 #define TIMCL_API_CONTEXT_H_
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,6 +30,8 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   const OpRegistry& ops() const { return ops_; }
   const base::Environment& env() const { return env_; }
   const std::string& device_reason() const { return device_reason_; }
+  /// Bytes of the device's largest allocation; 0 without a device.
+  uint64_t max_allocation() const { return max_allocation_; }
   /// Highest priority first.
   const std::vector<compiler::RankedBackend>& backends() const { return backends_; }
   /// Compilations of one context take turns: backends need not be safe for concurrent use.
@@ -40,6 +43,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   std::vector<compiler::RankedBackend> backends_;
   Status device_status_;
   std::string device_name_, device_reason_;
+  uint64_t max_allocation_ = 0;
   std::mutex compile_mutex_;
 };
 

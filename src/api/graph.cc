@@ -29,6 +29,12 @@ Status Fenced(F f) {
   }
 }
 
+/// The type as the user gave it, also where a shape is left to inference.
+std::string Asked(const TensorImpl& tensor) {
+  const TensorSpec& spec = const_cast<TensorImpl&>(tensor).GetSpec();
+  return TensorType{spec.datatype_, Shape(spec.shape_), spec.quantization_}.ToString();
+}
+
 bool Aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
 }  // namespace
@@ -36,6 +42,7 @@ bool Aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 GraphImpl::GraphImpl(std::shared_ptr<ContextImpl> context, const CompileOption& options)
     : context_(std::move(context)),
       options_(options),
+      token_(std::make_shared<char>()),
       placeholder_(std::make_shared<PlaceHolder>()) {}
 
 GraphImpl::~GraphImpl() {
@@ -50,7 +57,16 @@ void GraphImpl::SetCompileOption(const CompileOption& options) {
   Edited();
 }
 
+void GraphImpl::Edited() {
+  ++edits_;
+  // Compile() told of it, and the graph is another one now. What is still wrong shows again:
+  // tensors keep why they could not be made, and ops miss the operands that were not bound.
+  if (mistake_reported_) mistake_ = Status();
+  mistake_reported_ = false;
+}
+
 void GraphImpl::Mistake(Status status) {
+  Edited();
   if (mistake_.ok()) mistake_ = std::move(status);
 }
 
@@ -70,16 +86,16 @@ std::string GraphImpl::LabelOf(const TensorImpl& t) const {
 std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void* data,
                                              void* user_memory) {
   Edited();
-  auto tensor = std::make_shared<TensorImpl>(this, tensor_ids_, spec);
+  auto tensor = std::make_shared<TensorImpl>(token_, tensor_ids_, spec);
   const Status status = Fenced([&]() -> Status {
     if (tensor->open_shape()) {
-      if (spec.attr_ == TensorAttribute::CONSTANT || spec.attr_ == TensorAttribute::VARIABLE ||
-          (spec.attr_ & TensorAttribute::INPUT) != 0) {
-        if (!spec.shape_.empty() || spec.attr_ == TensorAttribute::CONSTANT) {
-          return Status::Error(Code::kInvalidShape,
-                               fmt::format("a tensor with data needs all extents, not {}",
-                                           tensor->type().ToString()));
-        }
+      // What an op writes may be left to inference; what the host fills may not.
+      if (spec.attr_ == TensorAttribute::CONSTANT || tensor->has(TensorAttribute::INPUT) ||
+          (spec.attr_ == TensorAttribute::VARIABLE && !spec.shape_.empty())) {
+        return Status::Error(Code::kInvalidShape,
+                             fmt::format("a CONSTANT, INPUT or VARIABLE tensor needs all extents, "
+                                         "but {} is given",
+                                         Shape(spec.shape_).ToString()));
       }
       return Status();
     }
@@ -96,14 +112,11 @@ std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void*
       tensor->set_storage(base::Storage::Wrap(user_memory, bytes));
       return Status();
     }
-    TIMCL_TRY(tensor->AllocateStorage(type));
+    TIMCL_TRY(tensor->AllocateStorage(type, context_->max_allocation()));
     if (data != nullptr) tensor->CopyDataToTensor(data);
     return Status();
   });
-  if (!status.ok()) {
-    Mistake(status.AtTensor(LabelOf(*tensor)));
-    return std::make_shared<TensorImpl>(this, static_cast<uint32_t>(-1), spec);
-  }
+  if (!status.ok()) return FailedTensor(spec, status);
   if (spec.attr_ == TensorAttribute::TRANSIENT && data != nullptr) {
     base::Log("api", base::LogLevel::kError,
               "tensor {}: data given to a TRANSIENT tensor is ignored", LabelOf(*tensor));
@@ -114,25 +127,29 @@ std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void*
   return tensor;
 }
 
+std::shared_ptr<Tensor> GraphImpl::FailedTensor(const TensorSpec& spec, const Status& why) {
+  auto failed = std::make_shared<TensorImpl>(token_, static_cast<uint32_t>(-1), spec);
+  failed->set_creation(why);
+  Mistake(why.AtTensor(Asked(*failed)));
+  return failed;
+}
+
 std::shared_ptr<Tensor> GraphImpl::CreateTensor(const TensorSpec& spec, const void* data) {
   return NewTensor(spec, data, nullptr);
 }
 
 std::shared_ptr<Tensor> GraphImpl::CreateTensor(const TensorSpec& spec, const DmaBufferDesc&) {
-  auto failed = std::make_shared<TensorImpl>(this, static_cast<uint32_t>(-1), spec);
-  Mistake(Status::Error(Code::kUnsupported,
-                        "tensors over dma-buf descriptors are not supported by OpenCL devices; "
-                        "CreateIOTensor shares memory instead"));
-  return failed;
+  return FailedTensor(
+      spec, Status::Error(Code::kUnsupported,
+                          "tensors over dma-buf descriptors are not supported by OpenCL devices; "
+                          "CreateIOTensor shares memory instead"));
 }
 
 std::shared_ptr<Tensor> GraphImpl::CreateIOTensor(const TensorSpec& spec, void* data) {
   if ((spec.attr_ & (TensorAttribute::INPUT | TensorAttribute::OUTPUT)) == 0) {
-    auto failed = std::make_shared<TensorImpl>(this, static_cast<uint32_t>(-1), spec);
-    Mistake(Status::Error(Code::kInvalidArgument,
-                          "CreateIOTensor: the tensor is neither INPUT nor OUTPUT")
-                .AtTensor(LabelOf(*failed)));
-    return failed;
+    return FailedTensor(spec,
+                        Status::Error(Code::kInvalidArgument,
+                                      "CreateIOTensor: the tensor is neither INPUT nor OUTPUT"));
   }
   return NewTensor(spec, nullptr, data);
 }
@@ -190,14 +207,19 @@ Result<std::unique_ptr<ir::Graph>> GraphImpl::Lower(
       for (const auto& t : *list) {
         if (t->IsPlaceHolder()) continue;
         const auto* tensor = dynamic_cast<const TensorImpl*>(t.get());
-        if (tensor == nullptr || tensor->graph() != this) {
-          return Status::Error(Code::kInvalidGraph, "a tensor bound to it belongs to another graph")
+        const std::string operand =
+            fmt::format("{} {}", list == &impl->inputs ? "input" : "output", &t - list->data());
+        if (tensor == nullptr || !tensor->BelongsTo(token_)) {
+          return Status::Error(Code::kInvalidGraph,
+                               fmt::format("{} {} belongs to another graph", operand,
+                                           tensor ? LabelOf(*tensor) : "of a foreign class"))
               .AtOp(LabelOf(*op))
-              .AtTensor(tensor ? LabelOf(*tensor) : std::string());
+              .AtTensor(tensor ? tensor->Name() : std::string());
         }
-        if (const_cast<TensorImpl*>(tensor)->GetId() == static_cast<uint32_t>(-1)) {
-          return Status::Error(Code::kInvalidGraph, "a tensor bound to it could not be created")
-              .AtOp(LabelOf(*op));
+        if (!tensor->creation().ok()) {
+          return tensor->creation()
+              .AtOp(LabelOf(*op))
+              .AtTensor(fmt::format("{} {}, which could not be made", operand, Asked(*tensor)));
         }
         bound.insert(tensor);
         if (list == &impl->inputs) continue;
@@ -331,13 +353,17 @@ Result<std::unique_ptr<ir::Graph>> GraphImpl::Lower(
 }
 
 Status GraphImpl::DoCompile() {
-  TIMCL_TRY(mistake_);
+  if (!mistake_.ok()) {
+    mistake_reported_ = true;
+    return mistake_;
+  }
   TIMCL_TRY(context_->LastStatus());
   if (op_vector_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no operations");
   report_ = CompileReport();
   report_.device = context_->DeviceName() +
                    (context_->device_reason().empty() ? "" : ": " + context_->device_reason());
   commits_.clear();
+  run_memory_.clear();
   executable_.reset();
   std::vector<std::pair<std::shared_ptr<TensorImpl>, int>> written;
   TIMCL_ASSIGN(auto graph, Lower(&commits_, &report_.warnings, &written));
@@ -366,20 +392,39 @@ Status GraphImpl::DoCompile() {
   }
   TIMCL_TRY(executable.status());
   executable_ = std::move(*executable);
+  std::set<const Tensor*> seen;
+  for (const auto& op : op_vector_) {
+    for (const auto* list : {&op->impl()->inputs, &op->impl()->outputs}) {
+      for (const auto& t : *list) {
+        if (t->IsPlaceHolder() || !seen.insert(t.get()).second) continue;
+        auto tensor = std::static_pointer_cast<TensorImpl>(t);
+        tensor->EnsureFilled();
+        if (tensor->is_io() && tensor->storage() != nullptr) run_memory_.push_back(tensor);
+      }
+    }
+  }
   return Status();
 }
 
 bool GraphImpl::Compile() {
   if (state_ == State::kCompiled) return true;
-  if (state_ == State::kFailed && compiled_edits_ == edits_)
-    return false;  // LastStatus still tells why
+  if (state_ == State::kFailed && compiled_edits_ == edits_) {
+    last_ = compile_status_;
+    return false;
+  }
   compiled_edits_ = edits_;
-  last_ = Fenced([&] { return DoCompile(); });
+  last_ = compile_status_ = Fenced([&] { return DoCompile(); });
   state_ = last_.ok() ? State::kCompiled : State::kFailed;
   return last_.ok();
 }
 
 Status GraphImpl::DoRun() {
+  for (const auto& tensor : run_memory_) {
+    if (tensor->storage()->data() != nullptr) continue;
+    return Status::Error(Code::kInvalidArgument,
+                         "its memory was taken back by SwapHandle and no other was given")
+        .AtTensor(LabelOf(*tensor));
+  }
   TIMCL_TRY(executable_->Run());
   for (const StateCommit& c : commits_) c.tensor->storage()->SwapWith(*c.written);
   return Status();

@@ -59,7 +59,7 @@ class GraphImpl : public Graph {
   // For Operation and TensorImpl.
   uint32_t NextUid() { return ++uids_; }
   /// The graph is another one now: a failed Compile may be tried again.
-  void Edited() { ++edits_; }
+  void Edited();
   /// Keeps the first mistake made while building; Compile() returns it.
   void Mistake(Status status);
   std::string LabelOf(const Operation& op) const;
@@ -80,20 +80,25 @@ class GraphImpl : public Graph {
   Status DoCompile();
   Status DoRun();
   std::shared_ptr<Tensor> NewTensor(const TensorSpec& spec, const void* data, void* user_memory);
+  /// A tensor without id, which remembers why; the first such mistake is the graph's.
+  std::shared_ptr<Tensor> FailedTensor(const TensorSpec& spec, const Status& why);
 
   std::shared_ptr<ContextImpl> context_;
   CompileOption options_;
   std::vector<std::shared_ptr<Tensor>> inputs_, outputs_;
   std::map<std::shared_ptr<Tensor>, std::vector<std::shared_ptr<Operation>>> consumers_;
   std::map<std::shared_ptr<Tensor>, std::shared_ptr<Operation>> producers_;
+  std::shared_ptr<const void> token_;  // what tensors know their graph by
   std::shared_ptr<Tensor> placeholder_;
   uint32_t uids_ = 0, tensor_ids_ = 0;
   uint64_t edits_ = 0, compiled_edits_ = 0;
   enum class State { kBuilding, kCompiled, kFailed } state_ = State::kBuilding;
-  Status mistake_, last_;
+  Status mistake_, last_, compile_status_;
+  bool mistake_reported_ = false;
   CompileReport report_;
   std::unique_ptr<runtime::Executable> executable_;
   std::vector<StateCommit> commits_;
+  std::vector<std::shared_ptr<TensorImpl>> run_memory_;  // what the user may take away
 };
 
 }  // namespace tim::vx

@@ -2,19 +2,44 @@
 // core.md 2.
 #include "api/tensor.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "api/graph.h"
 #include "base/log.h"
 #include "tim/vx/op_def.h"
 
 namespace tim::vx {
 
-TensorImpl::TensorImpl(GraphImpl* graph, uint32_t id, const TensorSpec& spec)
-    : graph_(graph), id_(id), spec_(spec) {
+namespace {
+
+/// Writes real 0 everywhere: the zero point of a quantized type. `data` holds zero bytes.
+void FillWithRealZero(void* data, const TensorType& type) {
+  if (!type.quantized() || !IsInteger(type.dtype) || BitsOf(type.dtype) < 8) return;
+  if (type.per_channel()) {
+    ref::Output out(data, type);
+    for (int64_t i = 0, n = type.count(); i < n; ++i) out.Set(i, 0.0);
+    return;
+  }
+  // One pattern for all elements. Zero bytes are there already, and pages never touched cost
+  // nothing.
+  const TensorType one = {type.dtype, {1}, type.quant};
+  alignas(8) unsigned char pattern[8] = {};
+  ref::Output(pattern, one).Set(0, 0.0);
+  const size_t width = one.bytes();
+  if (std::all_of(pattern, pattern + width, [](unsigned char b) { return b == 0; })) return;
+  auto* bytes = static_cast<unsigned char*>(data);
+  for (size_t at = 0, end = type.bytes(); at < end; at += width) {
+    std::memcpy(bytes + at, pattern, width);
+  }
+}
+
+}  // namespace
+
+TensorImpl::TensorImpl(std::shared_ptr<const void> graph, uint32_t id, const TensorSpec& spec)
+    : graph_(std::move(graph)), id_(id), spec_(spec) {
   if (spec_.quantization_.Type() == QuantType::SYMMETRIC_PER_CHANNEL)
     spec_.quantization_.SetZeroPoints({});
 }
@@ -32,27 +57,34 @@ TensorType TensorImpl::type() const {
           spec_.quantization_};
 }
 
-Status TensorImpl::AllocateStorage(const TensorType& type) {
+Status TensorImpl::AllocateStorage(const TensorType& type, uint64_t limit) {
   TIMCL_ASSIGN(const size_t bytes, type.CheckedBytes());
-  auto storage = base::Storage::Allocate(bytes);
-  if (storage == nullptr) {
-    return Status::Error(Code::kOutOfMemory,
-                         std::to_string(bytes) + " bytes of host memory for " + type.ToString())
-        .AtTensor(name_);
+  storage_ = base::Storage::Allocate(bytes);
+  if (storage_ == nullptr) {
+    std::string text =
+        "the host has no " + std::to_string(bytes) + " bytes of memory for " + type.ToString();
+    if (limit != 0 && bytes > limit)
+      text += "; the device's largest allocation is " + std::to_string(limit) + " bytes";
+    return Status::Error(Code::kOutOfMemory, text);
   }
-  // A new tensor reads as real 0, which is the zero point of a quantized type.
-  if (type.quantized() && IsInteger(type.dtype) && BitsOf(type.dtype) >= 8) {
-    ref::Output out(storage->data(), type);
-    for (int64_t i = 0, n = type.count(); i < n; ++i) out.Set(i, 0.0);
-  }
-  storage_ = std::move(storage);
+  // Constants are read while compiling; other tensors of that size make Compile() fail first.
+  fill_pending_ = true;
+  if (limit == 0 || bytes <= limit || IsConstTensor()) EnsureFilled();
   return Status();
+}
+
+void TensorImpl::EnsureFilled() {
+  if (!fill_pending_) return;
+  fill_pending_ = false;
+  if (storage_ != nullptr && storage_->data() != nullptr)
+    FillWithRealZero(storage_->data(), type());
 }
 
 bool TensorImpl::CopyDataToTensor(const void* data, uint32_t) {
   if (spec_.attr_ == TensorAttribute::TRANSIENT) return false;
   if (data == nullptr || id_ == static_cast<uint32_t>(-1)) return true;
   if (storage_ == nullptr || storage_->data() == nullptr) return false;
+  fill_pending_ = false;
   // The size argument means nothing: callers pass element counts and worse.
   std::memcpy(storage_->data(), data, storage_->bytes());
   storage_->MarkWritten();
@@ -63,6 +95,7 @@ bool TensorImpl::CopyDataFromTensor(void* data) {
   if (spec_.attr_ == TensorAttribute::TRANSIENT) return false;
   if (data == nullptr) return true;
   if (storage_ == nullptr || storage_->data() == nullptr) return false;
+  EnsureFilled();
   std::memcpy(data, storage_->data(), storage_->bytes());
   return true;
 }
@@ -71,12 +104,13 @@ bool TensorImpl::SwapHandle(void* new_ptr, bool, void** old_ptr) {
   if (id_ == static_cast<uint32_t>(-1)) return true;
   if (!is_io() || storage_ == nullptr) return false;
   if (new_ptr != nullptr && reinterpret_cast<uintptr_t>(new_ptr) % 64 != 0) {
-    graph_->Mistake(Status::Error(Code::kInvalidArgument,
-                                  "SwapHandle: the new memory is not aligned to 64 bytes")
-                        .AtTensor(graph_->LabelOf(*this)));
+    base::Log("api", base::LogLevel::kWarn,
+              "SwapHandle of tensor '{}': the new memory at {} is not aligned to 64 bytes", name_,
+              new_ptr);
     return false;
   }
   if (new_ptr == nullptr && old_ptr == nullptr) return false;
+  EnsureFilled();
   void* previous = storage_->SwapPointer(new_ptr);
   if (old_ptr != nullptr) *old_ptr = previous;
   return true;
@@ -90,6 +124,8 @@ bool TensorImpl::SwapHandle(std::shared_ptr<Tensor> tensor) {
       storage_->bytes() != other->storage_->bytes()) {
     return false;
   }
+  EnsureFilled();
+  other->EnsureFilled();
   storage_->SwapWith(*other->storage_);
   return true;
 }
@@ -106,6 +142,7 @@ bool TensorImpl::InvalidateCacheForHandle() {
 
 void* TensorImpl::map(bool) {
   if (!is_io() || storage_ == nullptr) return nullptr;
+  EnsureFilled();
   storage_->SetMapped(true);
   return storage_->data();
 }
@@ -132,6 +169,7 @@ bool TensorImpl::SaveTensorToTextByFp32(std::string filename) {
 
 void* TensorImpl::ConvertTensorToData(uint8_t*) {
   if (storage_ == nullptr || storage_->data() == nullptr) return nullptr;
+  EnsureFilled();
   void* copy = std::malloc(storage_->bytes() ? storage_->bytes() : 1);
   if (copy != nullptr) std::memcpy(copy, storage_->data(), storage_->bytes());
   return copy;
@@ -140,6 +178,7 @@ void* TensorImpl::ConvertTensorToData(uint8_t*) {
 float* TensorImpl::ConvertTensorToFloat32Data() {
   if (storage_ == nullptr || storage_->data() == nullptr || BitsOf(spec_.datatype_) < 8)
     return nullptr;
+  EnsureFilled();
   const TensorType t = type();
   const int64_t n = t.count();
   auto* out = static_cast<float*>(std::malloc(sizeof(float) * static_cast<size_t>(n ? n : 1)));

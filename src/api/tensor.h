@@ -12,13 +12,11 @@
 
 namespace tim::vx {
 
-class GraphImpl;
-
 class TensorImpl : public Tensor {
  public:
   /// `id` is (uint32_t)-1 for a tensor whose creation failed: every access then answers as the API
-  /// says.
-  TensorImpl(GraphImpl* graph, uint32_t id, const TensorSpec& spec);
+  /// says. `graph`: see Belongs.
+  TensorImpl(std::shared_ptr<const void> graph, uint32_t id, const TensorSpec& spec);
 
   const ShapeType& GetShape() override { return spec_.shape_; }
   DataType GetDataType() override { return spec_.datatype_; }
@@ -46,7 +44,12 @@ class TensorImpl : public Tensor {
   void SetName(const std::string& name) override { name_ = name; }
   const std::string& Name() const override { return name_; }
 
-  const GraphImpl* graph() const { return graph_; }
+  /// Whether this is a tensor of the graph with that token. A token outlives its graph, so the
+  /// answer stays right when a later graph gets the same address.
+  bool BelongsTo(const std::shared_ptr<const void>& graph) const { return graph_ == graph; }
+  /// Why the tensor could not be made; success if it was.
+  const Status& creation() const { return creation_; }
+  void set_creation(Status why) { creation_ = std::move(why); }
   bool has(TensorAttribute flag) const { return (spec_.attr_ & flag) != 0; }
   /// INPUT or OUTPUT: memory that the host may map and swap.
   bool is_io() const { return has(TensorAttribute::INPUT) || has(TensorAttribute::OUTPUT); }
@@ -57,19 +60,28 @@ class TensorImpl : public Tensor {
 
   /// Memory; null for transients and for open shapes before Compile.
   const std::shared_ptr<base::Storage>& storage() const { return storage_; }
-  void set_storage(std::shared_ptr<base::Storage> storage) { storage_ = std::move(storage); }
-  /// Allocates memory of the type's size, filled with real 0. kOutOfMemory.
-  Status AllocateStorage(const TensorType& type);
+  /// Takes over memory that holds zero bytes.
+  void set_storage(std::shared_ptr<base::Storage> storage) {
+    fill_pending_ = fill_pending_ || storage != storage_;
+    storage_ = std::move(storage);
+  }
+  /// Allocates memory of the type's size, which reads as real 0. kOutOfMemory. Memory of more than
+  /// `limit` bytes (0: none) is not touched before EnsureFilled().
+  Status AllocateStorage(const TensorType& type, uint64_t limit);
+  /// Writes the real zeros that AllocateStorage put off.
+  void EnsureFilled();
   /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps
   /// the declared one).
   void set_inferred(Shape shape) { inferred_ = std::move(shape), has_inferred_ = true; }
 
  private:
-  GraphImpl* graph_;
+  std::shared_ptr<const void> graph_;
   uint32_t id_;
   TensorSpec spec_;
   std::string name_;
+  Status creation_;
   bool is_scalar_ = false;
+  bool fill_pending_ = false;
   Shape inferred_;
   bool has_inferred_ = false;
   std::shared_ptr<base::Storage> storage_;

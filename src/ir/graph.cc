@@ -37,6 +37,34 @@ size_t Graph::LiveNodes() const {
       std::count_if(nodes_.begin(), nodes_.end(), [](const Node& n) { return !n.dead; }));
 }
 
+Status Graph::CycleError(const std::vector<int>& waiting) const {
+  // Ops behind a cycle wait as well; going from one to a producer that waits ends in the cycle.
+  auto stuck_producer = [&](int id, int* value) {
+    for (int v : node(id).inputs) {
+      const int p = v < 0 ? -1 : this->value(v).producer;
+      if (p < 0 || waiting[static_cast<size_t>(p)] == 0) continue;
+      *value = v;
+      return p;
+    }
+    return -1;
+  };
+  int id = 0, v = -1;
+  while (nodes_[static_cast<size_t>(id)].dead || waiting[static_cast<size_t>(id)] == 0) ++id;
+  std::vector<bool> seen(nodes_.size(), false);
+  while (id >= 0 && !seen[static_cast<size_t>(id)]) {
+    seen[static_cast<size_t>(id)] = true;
+    id = stuck_producer(id, &v);
+  }
+  if (id < 0) return Status::Error(Code::kInternal, "IR: an op waits for nothing");
+  std::string path = view(id).label();
+  int at = id;
+  do {
+    at = stuck_producer(at, &v);
+    path = fmt::format("{} -> {} -> {}", view(at).label(), TensorView(this, v).label(), path);
+  } while (at != id);
+  return view(id).Error(Code::kInvalidGraph, "the op depends on its own result, a cycle: " + path);
+}
+
 Result<std::vector<int>> Graph::TopologicalOrder() const {
   std::vector<int> waiting(nodes_.size(), 0);
   std::vector<std::vector<int>> readers(nodes_.size());
@@ -65,12 +93,7 @@ Result<std::vector<int>> Graph::TopologicalOrder() const {
     }
   }
   if (order.size() != live) {
-    for (size_t id = 0; id < nodes_.size(); ++id) {
-      if (!nodes_[id].dead && waiting[id] > 0) {
-        return view(static_cast<int>(id))
-            .Error(Code::kInvalidGraph, "the op depends on its own result: the graph has a cycle");
-      }
-    }
+    return CycleError(waiting);
   }
   return order;
 }

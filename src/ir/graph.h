@@ -72,6 +72,9 @@ class Graph {
   OpView view(int node) const { return OpView(this, node); }
 
  private:
+  /// Names the ops of one cycle; `waiting` counts the inputs that each op still lacks.
+  Status CycleError(const std::vector<int>& waiting) const;
+
   std::vector<Value> values_;
   std::vector<Node> nodes_;
 };

@@ -29,6 +29,10 @@ Arity ParseArity(const char* list) {
   return a;
 }
 
+std::string OperandLabel(const char* what, size_t i, const std::string& name) {
+  return name.empty() ? fmt::format("{} {}", what, i) : fmt::format("{} {} '{}'", what, i, name);
+}
+
 Status CheckQuantization(const OpView& op, const TensorView& t, const char* what, size_t i) {
   const Quantization& q = t.type().quant;
   if (q.Type() == QuantType::NONE || q.Type() == QuantType::DYNAMIC_FIXED_POINT) return Status();
@@ -95,9 +99,7 @@ Status VerifyNode(Graph& graph, int id) {
     }
     TIMCL_TRY(CheckOperand(op, op.in(i), "input", i));
     if (auto bytes = op.in(i).type().CheckedBytes(); !bytes.ok()) {
-      return op
-          .Error(bytes.status().code(), fmt::format("input {}: {}", i, bytes.status().message()))
-          .AtTensor(op.in(i).name());
+      return bytes.status().AtOp(op.label()).AtTensor(OperandLabel("input", i, op.in(i).name()));
     }
   }
   for (size_t i = 0; i < op.num_outputs(); ++i) {
@@ -124,10 +126,7 @@ Status VerifyNode(Graph& graph, int id) {
         !open && def.declared == Declared::kExtentWins && v.type.shape.rank() == shapes[i].rank();
     if (!extents_win) {
       if (auto n = shapes[i].CheckedCount(); !n.ok()) {
-        return op
-            .Error(n.status().code(),
-                   fmt::format("output {} '{}' would be {}", i, v.name, shapes[i].ToString()))
-            .AtTensor(v.name);
+        return n.status().AtOp(op.label()).AtTensor(OperandLabel("output", i, v.name));
       }
     }
     if (open) {
@@ -145,9 +144,7 @@ Status VerifyNode(Graph& graph, int id) {
           .AtTensor(v.name);
     }
     if (auto bytes = v.type.CheckedBytes(); !bytes.ok()) {
-      return op
-          .Error(bytes.status().code(), fmt::format("output {}: {}", i, bytes.status().message()))
-          .AtTensor(v.name);
+      return bytes.status().AtOp(op.label()).AtTensor(OperandLabel("output", i, v.name));
     }
   }
   return Status();

@@ -33,11 +33,13 @@ class OpenClBackend : public Backend {
 
   const BackendInfo& Info() const override { return info_; }
   const std::string& reason() const { return reason_; }
+  uint64_t max_allocation() const { return device_->caps().max_allocation; }
 
   Status Partition(const GraphView& graph, Selection* selection) override {
     // Kernels chosen here are used by Compile, so that weights are packed once.
     chosen_.clear();
     for (const OpView& op : graph.Ops()) {
+      TIMCL_TRY(CheckSizes(op));
       auto selected = SelectKernel(op, device_->caps());
       if (selected.ok()) {
         chosen_[op.id()] = std::move(*selected);
@@ -97,6 +99,27 @@ class OpenClBackend : public Backend {
   }
 
  private:
+  /// Too large for the device is an error, not a refusal: the reference would take such an op and
+  /// never end.
+  Status CheckSizes(const OpView& op) const {
+    const uint64_t limit = device_->caps().max_allocation;
+    for (size_t i = 0; i < op.num_inputs() + op.num_outputs(); ++i) {
+      const bool input = i < op.num_inputs();
+      const size_t index = input ? i : i - op.num_inputs();
+      const TensorView t = input ? op.in(index) : op.out(index);
+      if (!t.present() || t.type().bytes() <= limit) continue;
+      return op
+          .Error(
+              Code::kOutOfMemory,
+              fmt::format("{} {} {} takes {} bytes, and the largest allocation of device '{}' is "
+                          "{} bytes",
+                          input ? "input" : "output", index, t.label(), t.type().bytes(),
+                          info_.device, limit))
+          .AtTensor(t.name());
+    }
+    return Status();
+  }
+
   std::shared_ptr<Device> device_;
   BackendOptions options_;
   std::string reason_;
@@ -114,6 +137,11 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   TIMCL_ASSIGN(std::shared_ptr<Device> device, Device::Open(choice.chosen(), cache));
   return std::shared_ptr<Backend>(
       std::make_shared<OpenClBackend>(std::move(device), options, choice.chosen().verdict));
+}
+
+uint64_t MaxAllocationOf(const Backend& backend) {
+  const auto* opencl = dynamic_cast<const OpenClBackend*>(&backend);
+  return opencl ? opencl->max_allocation() : 0;
 }
 
 std::string ReasonOf(const Backend& backend) {

@@ -2,6 +2,7 @@
 #ifndef TIMCL_BACKENDS_OPENCL_BACKEND_H_
 #define TIMCL_BACKENDS_OPENCL_BACKEND_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,8 @@ struct BackendOptions {
 /// kDevice when there is no OpenCL device that can be used; the text says where was looked and what
 /// to install.
 Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options);
+/// Bytes of its device's largest allocation.
+uint64_t MaxAllocationOf(const Backend& backend);
 /// Why its device was chosen.
 std::string ReasonOf(const Backend& backend);
 
