@@ -1,0 +1,229 @@
+// Fused equals unfused: random chains of point-wise ops behind any operator whose kernel can take
+// them along, between random encodings, compiled with and without fusion. Integers agree bit for
+// bit, floats within a tolerance.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "backends/opencl/backend.h"
+#include "support/conformance.h"
+
+namespace tim::vx {
+namespace ops {
+void RegisterBuiltinOps(OpRegistry& registry);
+}
+
+namespace conformance {
+namespace {
+
+struct Flags {
+  uint64_t seed = 42;
+  int chains = 70;
+  int only = -1;
+};
+Flags flags;
+
+const OpRegistry& Registry() {
+  static const OpRegistry registry = [] {
+    OpRegistry r;
+    ops::RegisterBuiltinOps(r);
+    return r;
+  }();
+  return registry;
+}
+
+std::string Env(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// Encodings that a chain passes through; neighbours differ, so that values are rounded on the way.
+std::vector<TensorType> Encodings() {
+  using Q = Quantization;
+  return {
+      {DataType::FLOAT32, {}, Q()},
+      {DataType::FLOAT16, {}, Q()},
+      {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.021f, 101)},
+      {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.05f, 3)},
+      {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.033f, -11)},
+      {DataType::INT8, {}, Q(QuantType::DYNAMIC_FIXED_POINT, static_cast<int8_t>(5))},
+      {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0011f, 3)},
+  };
+}
+
+/// Functions of OpenCL's library differ from call to call of the compiler only where it computes
+/// one with other instructions; a chain of smooth functions multiplies that by little.
+bool Steep(std::string_view op) {
+  static const char* const kSteep[] = {"Exp", "Log",   "Rcp",  "Rsqrt", "Tan",
+                                       "Pow", "Erf",   "Selu", "Sqrt",  "ATanh",
+                                       "Cos", "ACosh", "ASin", "ACos",  "Sin"};
+  return std::any_of(std::begin(kSteep), std::end(kSteep), [&](const char* s) { return op == s; });
+}
+
+struct Menu {
+  std::vector<NamedCase> anchors;             // one entry per op and case
+  std::vector<std::vector<NamedCase>> unary;  // by op
+};
+
+Menu MakeMenu() {
+  Menu menu;
+  for (const OpDef* def : Registry().All()) {
+    if (def->kernels[0].make == nullptr) continue;
+    std::vector<NamedCase> cases;
+    for (NamedCase& named : CasesOf(*def)) {
+      double elements = 0;
+      for (const CaseTensor& t : named.c.inputs) elements += static_cast<double>(t.type.count());
+      if (named.c.outputs.size() == 1 && elements < 20000) cases.push_back(std::move(named));
+    }
+    const bool pointwise = def->pointwise != nullptr;
+    if (pointwise && std::strchr(def->inputs, ' ') == nullptr && !Steep(def->name))
+      menu.unary.push_back(cases);
+    // Point-wise ops are many: as anchors a few stand for all.
+    const std::string_view name = def->name;
+    if (pointwise && name != "Add" && name != "Multiply" && name != "Relu" && name != "Sigmoid")
+      continue;
+    menu.anchors.insert(menu.anchors.end(), cases.begin(), cases.end());
+  }
+  return menu;
+}
+
+struct Chain {
+  std::string text;
+  std::vector<int> results;  // graph outputs: the last value, and those in between that are watched
+  size_t length = 0;
+};
+
+/// The same chain for the same number, in any graph.
+Chain AddChain(TestGraph& graph, const Menu& menu, int number) {
+  uint64_t state = Hash(fmt::format("chain {} {}", number, flags.seed));
+  auto pick = [&](size_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth, MMIX
+    return static_cast<size_t>((state >> 33) % n);
+  };
+  Chain chain;
+  // Operators in turn, so that each is an anchor equally often, whatever the number of its cases.
+  std::vector<std::string_view> kinds;
+  for (const NamedCase& named : menu.anchors) {
+    if (kinds.empty() || kinds.back() != named.def->name) kinds.push_back(named.def->name);
+  }
+  const std::string_view kind = kinds[static_cast<size_t>(number) % kinds.size()];
+  std::vector<const NamedCase*> of_kind;
+  for (const NamedCase& named : menu.anchors) {
+    if (named.def->name == kind) of_kind.push_back(&named);
+  }
+  const NamedCase& anchor = *of_kind[pick(of_kind.size())];
+  const std::vector<TensorType> encodings = Encodings();
+  std::vector<int> inputs;
+  for (size_t i = 0; i < anchor.c.inputs.size(); ++i) {
+    const CaseTensor& t = anchor.c.inputs[i];
+    if (t.type.dtype == DataType::UNKNOWN) {
+      inputs.push_back(-1);
+      continue;
+    }
+    std::vector<std::byte> data(t.type.bytes());
+    FillInput(t, anchor.c.outputs[0], state + i, data.data());
+    // One variable input at least, else the whole chain would be folded away.
+    inputs.push_back(graph.AddInput(t.type, t.constant && i > 0, data.data()));
+  }
+  const size_t length = 1 + pick(4);
+  int value = graph.AddResult(anchor.c.outputs[0], false);
+  if (Status s = graph.AddOp(std::make_shared<OpDef>(*anchor.def), anchor.c.attrs, inputs, {value});
+      !s.ok()) {
+    ADD_FAILURE() << s.message();
+    return chain;
+  }
+  chain.text = anchor.text;
+  for (size_t k = 0; k < length; ++k) {
+    const bool last = k + 1 == length;
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      const auto& cases = menu.unary[pick(menu.unary.size())];
+      const NamedCase& step = cases[pick(cases.size())];
+      const TensorType& type = encodings[pick(encodings.size())];
+      // Some values in between are results too: fusion must leave those alone.
+      const bool output = last || pick(6) == 0;
+      const int next = graph.AddResult(type, output);
+      if (!graph.AddOp(std::make_shared<OpDef>(*step.def), step.c.attrs, {value}, {next}).ok())
+        continue;
+      if (output) chain.results.push_back(next);
+      chain.text +=
+          fmt::format(" | {}{}{} -> {}", step.def->name, step.c.attrs.Map().size() == 0 ? "" : " ",
+                      step.c.attrs.Map().ToText(), TypeText(type));
+      value = next;
+      ++chain.length;
+      break;
+    }
+  }
+  return chain;
+}
+
+TEST(Fusion, FusedEqualsUnfused) {
+  opencl::BackendOptions options;
+  options.device = Env("TIMCL_DEVICE");
+  options.cache_dir = Env("TIMCL_CACHE_DIR");
+  options.kernel_dir = Env("TIMCL_KERNEL_DIR");
+  options.icd_vendors = Env("OCL_ICD_VENDORS");
+  const auto device = opencl::CreateBackend(options);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const Menu menu = MakeMenu();
+  ASSERT_FALSE(menu.anchors.empty());
+  ASSERT_FALSE(menu.unary.empty());
+  TestGraph fused, unfused;
+  std::vector<Chain> chains;
+  size_t steps = 0;
+  for (int n = 0; n < flags.chains; ++n) {
+    if (flags.only >= 0 && n != flags.only) continue;
+    Chain a = AddChain(fused, menu, n), b = AddChain(unfused, menu, n);
+    ASSERT_EQ(a.text, b.text);
+    ASSERT_EQ(a.results, b.results);
+    a.text = fmt::format("chain {}: {}\n  repeat: --chain={} --seed={}", n, a.text, n, flags.seed);
+    steps += a.length;
+    chains.push_back(std::move(a));
+  }
+  const Status with = fused.Run(*device, Registry(), true);
+  ASSERT_TRUE(with.ok()) << with.message();
+  const Status without = unfused.Run(*device, Registry(), false);
+  ASSERT_TRUE(without.ok()) << without.message();
+  auto taken_along = [](const TestGraph& g) {
+    return static_cast<size_t>(
+        std::count_if(g.kernels().begin(), g.kernels().end(),
+                      [](const std::string& k) { return k.find("fused") != std::string::npos; }));
+  };
+  EXPECT_EQ(taken_along(unfused), 0u);
+  // Else this test would compare like with like.
+  if (flags.only < 0) {
+    EXPECT_GT(taken_along(fused), steps / 3);
+  }
+  std::cout << taken_along(fused) << " of " << steps << " point-wise ops were fused in "
+            << chains.size() << " chains\n";
+  for (const Chain& chain : chains) {
+    for (int v : chain.results) {
+      const auto damage = fused.Damage(v);
+      EXPECT_FALSE(damage) << *damage << "\n  " << chain.text;
+      const auto wrong =
+          Compare(fused.TypeOf(v), unfused.Result(v), fused.Result(v), Tolerance::Ulp(8, 0, 1e-6));
+      EXPECT_FALSE(wrong) << *wrong << "\n  " << chain.text;
+    }
+  }
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  CLI::App app("Chains of operators, fused and unfused.");
+  app.add_option("--seed", flags.seed, "of the chains and their inputs");
+  app.add_option("--chains", flags.chains, "how many");
+  app.add_option("--chain", flags.only, "only this one");
+  CLI11_PARSE(app, argc, argv);
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace conformance
+}  // namespace tim::vx
+
+int main(int argc, char** argv) { return tim::vx::conformance::Main(argc, argv); }
