@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -24,7 +25,8 @@ struct Flags {
   std::string which;  // --case
   std::vector<std::string> ops;
   uint64_t seed = 42;
-  bool quick = false, fail_fast = false, list = false;
+  size_t chunk = 400;
+  bool quick = false, fail_fast = false, float_first = false, list = false, sources = false;
 };
 Flags flags;
 
@@ -76,7 +78,47 @@ std::vector<NamedCase> Wanted(const OpDef& def) {
     }
     some.push_back(std::move(named));
   }
+  if (flags.float_first) {
+    std::stable_partition(some.begin(), some.end(), [](const NamedCase& named) {
+      auto is_float = [](const TensorType& t) {
+        return t.dtype == DataType::FLOAT32 || t.dtype == DataType::UNKNOWN;
+      };
+      return std::all_of(named.c.inputs.begin(), named.c.inputs.end(),
+                         [&](const CaseTensor& t) { return is_float(t.type); }) &&
+             std::all_of(named.c.outputs.begin(), named.c.outputs.end(), is_float);
+    });
+  }
   return some;
+}
+
+/// The kernel files that the op's candidates use for its cases, whatever the device.
+std::set<std::string> SourcesOf(const OpDef& def) {
+  std::set<std::string> sources;
+  DeviceCaps cpu;
+  cpu.is_cpu = cpu.register_tiles_pay = true;
+  for (const NamedCase& named : CasesOf(def)) {
+    if (named.c.bench) continue;
+    TestGraph graph;
+    std::vector<int> inputs, results;
+    for (const CaseTensor& t : named.c.inputs) {
+      const std::vector<std::byte> zeros(t.type.bytes());
+      const bool left_out = t.type.dtype == DataType::UNKNOWN;
+      inputs.push_back(left_out ? -1 : graph.AddInput(t.type, t.constant, zeros.data()));
+    }
+    for (const TensorType& t : named.c.outputs) results.push_back(graph.AddResult(t, true));
+    int node = -1;
+    if (!graph.AddOp(std::make_shared<OpDef>(def), named.c.attrs, inputs, results, &node).ok())
+      continue;
+    for (const KernelCandidate& candidate : def.kernels) {
+      if (candidate.make == nullptr) break;
+      for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
+        const auto launches = candidate.make(graph.graph().view(node), caps);
+        if (!launches.ok()) continue;
+        for (const KernelSpec& spec : *launches) sources.insert(spec.source);
+      }
+    }
+  }
+  return sources;
 }
 
 class OpConformance : public testing::Test {
@@ -95,6 +137,7 @@ class OpConformance : public testing::Test {
     options.registry = &Registry();
     options.seed = flags.seed;
     options.stop_early = flags.fail_fast;
+    options.chunk = flags.chunk;
     const std::vector<Outcome> outcomes = RunCases(cases, options);
     if (flags.which.empty() && !flags.quick && Env("TIMCL_KERNEL_DIR").empty())
       WriteCoverage(TIMCL_BINARY_DIR "/coverage", std::string(def_.name), outcomes);
@@ -120,10 +163,22 @@ int Main(int argc, char** argv) {
   app.add_option("--case", flags.which, "only this case; words of its line in any order do");
   app.add_option("--seed", flags.seed, "of the random inputs");
   app.add_option("--ops", flags.ops, "only these operators")->delimiter(',');
+  app.add_option("--chunk", flags.chunk, "cases per graph, whose kernels are one program");
   app.add_flag("--quick", flags.quick, "one case per encoding");
   app.add_flag("--fail-fast", flags.fail_fast, "stop at the first operator that fails");
+  app.add_flag("--float-first", flags.float_first,
+               "cases that are all float32 go first: they share few kernel variants");
   app.add_flag("--list", flags.list, "print the lines of all cases");
+  app.add_flag("--sources", flags.sources, "print the kernel files of each operator");
   CLI11_PARSE(app, argc, argv);
+  if (flags.sources) {
+    for (const OpDef* def : Registry().All()) {
+      std::cout << def->name;
+      for (const std::string& source : SourcesOf(*def)) std::cout << " " << source;
+      std::cout << "\n";
+    }
+    return 0;
+  }
   if (flags.fail_fast) GTEST_FLAG_SET(fail_fast, true);
   const std::set<std::string> only(flags.ops.begin(), flags.ops.end());
   const std::string op_of_case = flags.which.substr(0, flags.which.find(' '));

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Are the conformance cases sharp enough? Changes each kernel in a few places, one at a time, and runs the operators
+that use it on the changed copy (TIMCL_KERNEL_DIR). A mutant that passes every case has survived.
+
+  mutate_kernels.py --binary <conformance_test> [--per-kernel 10] [--only pool2d.cl] [--minimum 95]
+
+Mutants that compute the same are listed with a reason in equivalent_mutants.txt. Mutants that do not compile are
+not counted."""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Every point-wise operator uses these; a few with one, two and three inputs, bool results and parameters stand for all.
+SAMPLE = ["Add", "Clip", "Select", "Equal", "DataConvert", "Multiply"]
+RULES = [
+    (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" \+= ", " -= "), (r" <= ", " < "), (r" >= ", " > "),
+    (r" < ", " <= "), (r" > ", " >= "), (r" == ", " != "), (r" && ", " || "), (r"\bfmax\(", "fmin("),
+    (r"\bfmin\(", "fmax("), (r"\bmax\(", "min("), (r"\bmin\(", "max("), (r" / ", " * "), (r" % ", " / "),
+    (r"get_global_id\(0\)", "get_global_id(1)"), (r"get_global_id\(1\)", "get_global_id(0)"),
+    (r"(?<=[ (\[])0(?=[;,)\]])", "1"), (r"(?<=[ (\[])1(?=[;,)\]])", "2"), (r" \+ \w+(?=[;)\]])", ""),
+    (r" - \w+(?=[;)\]])", ""), (r"\bconvert_(\w+)_sat\(", r"convert_\1("), (r"(?<=\bx)\[", "[1 + "),
+]
+
+
+def candidates(text):
+    """(line number, changed line, what) of every place where a rule applies, comments and conditions left out."""
+    found = []
+    in_comment = False
+    for number, line in enumerate(text.split("\n")):
+        code = line.split("//")[0]
+        if "/*" in code or in_comment:
+            in_comment = "*/" not in code
+            continue
+        stripped = code.strip()
+        if stripped.startswith("#") and not re.match(r"#\s*define\s+\w+\(", stripped):
+            continue
+        if "PREFETCH" in code or "__attribute__" in code or not stripped:
+            continue
+        for pattern, replacement in RULES:
+            for m in re.finditer(pattern, code):
+                changed = code[:m.start()] + m.expand(replacement) + code[m.end():]
+                if changed.rstrip().endswith("\\") != code.rstrip().endswith("\\"):
+                    continue
+                found.append((number, changed, f"{stripped}  =>  {changed.strip()}"))
+    return found
+
+
+def users(binary):
+    """Kernel file -> the operators that use it."""
+    found = {}
+    for line in subprocess.run([binary, "--sources"], capture_output=True, text=True, check=True).stdout.splitlines():
+        op, *kernels = line.split()
+        for kernel in kernels:
+            found.setdefault(kernel, []).append(op)
+    return {k: ops if len(ops) <= 6 else [o for o in ops if o in SAMPLE] or ops[:6] for k, ops in found.items()}
+
+
+def run(args, kernel, text, ops):
+    """'caught', 'survived' or 'invalid'."""
+    folder = tempfile.mkdtemp(prefix="timcl_mutant_")
+    try:
+        pathlib.Path(folder, kernel).write_text(text)
+        env = dict(os.environ, TIMCL_KERNEL_DIR=folder, TIMCL_CACHE_DIR=folder + "/cache",
+                   POCL_CACHE_DIR=folder + "/pocl")
+        try:
+            done = subprocess.run([args.binary, f"--ops={','.join(ops)}", "--fail-fast", "--float-first", "--chunk=16"],
+                                  env=env, capture_output=True, text=True, timeout=args.timeout, errors="replace")
+        except subprocess.TimeoutExpired:
+            return "caught"  # it does not end
+        if done.returncode == 0:
+            return "survived"
+        return "invalid" if "kKernelBuild" in done.stdout else "caught"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True, help="the conformance test program")
+    parser.add_argument("--per-kernel", type=int, default=10)
+    parser.add_argument("--only", action="append", help="only this kernel file; may be repeated")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minimum", type=float, default=95, help="per cent of mutants that must be caught")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds per mutant")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--equivalents", default=str(pathlib.Path(__file__).with_name("equivalent_mutants.txt")))
+    args = parser.parse_args()
+    args.binary = str(pathlib.Path(args.binary).resolve())
+
+    same = set()  # "file: old line => new line"
+    for line in pathlib.Path(args.equivalents).read_text().split("\n"):
+        if line.strip() and not line.startswith("#"):
+            mutant, _, reason = line.partition(" because ")
+            if not reason.strip():
+                sys.exit(f"{args.equivalents}: no reason given: {line}")
+            same.add(mutant.strip())
+
+    jobs = []
+    ops_of = users(args.binary)
+    for path in sorted((ROOT / "src/kernels").glob("*.cl")):
+        if args.only and path.name not in args.only:
+            continue
+        ops = ops_of.get(path.name)
+        if not ops:
+            sys.exit(f"{path.name}: no operator uses it")
+        text = path.read_text()
+        if run(args, path.name, text, ops) != "survived":
+            sys.exit(f"{path.name}: {', '.join(ops)} fail with the kernel as it is")
+        lines = text.split("\n")
+        places = candidates(text)
+        rng = random.Random(f"{path.name} {args.seed}")
+        rng.shuffle(places)
+        chosen, seen = [], set()
+        for number, changed, what in places:
+            if what in seen or f"{path.name}: {what}" in same:
+                continue
+            seen.add(what)
+            chosen.append((number, changed, what))
+        for number, changed, what in chosen[:args.per_kernel]:
+            mutant = "\n".join(lines[:number] + [changed] + lines[number + 1:])
+            jobs.append((path.name, number + 1, what, mutant, ops))
+        print(f"{path.name}: {len(chosen[:args.per_kernel])} of {len(chosen)} mutants, run by {', '.join(ops)}", flush=True)
+
+    counts = {}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        started = time.monotonic()
+        results = {pool.submit(run, args, kernel, mutant, ops): (kernel, line, what)
+                   for kernel, line, what, mutant, ops in jobs}
+        for future in concurrent.futures.as_completed(results):
+            kernel, line, what = results[future]
+            verdict = future.result()
+            counts.setdefault(kernel, []).append(verdict)
+            print(f"{verdict:9} {kernel}:{line}: {what}", flush=True)
+    print(f"\n{'kernel':28} caught survived invalid")
+    for kernel, verdicts in sorted(counts.items()):
+        print(f"{kernel:28} {verdicts.count('caught'):6} {verdicts.count('survived'):8} {verdicts.count('invalid'):7}")
+    every = [v for verdicts in counts.values() for v in verdicts]
+    caught, survived = every.count("caught"), every.count("survived")
+    share = 100 * caught / max(caught + survived, 1)
+    print(f"{caught} of {caught + survived} mutants caught: {share:.1f} % in {time.monotonic() - started:.0f} s")
+    if caught + survived == 0:
+        sys.exit("no mutant was run")
+    if share < args.minimum:
+        sys.exit(f"less than {args.minimum:g} %")
+
+
+if __name__ == "__main__":
+    main()
