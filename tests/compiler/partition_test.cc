@@ -1,0 +1,372 @@
+// Group on random graphs, and the pipeline with a backend that only these tests know: the compiler
+// knows none by name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+
+#include "backends/opencl/backend.h"
+#include "backends/reference/backend.h"
+#include "compiler/pipeline.h"
+#include "support/ir_builder.h"
+
+namespace tim::vx::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+using tim::vx::testing::Builtin;
+
+size_t At(int i) { return static_cast<size_t>(i); }
+
+/// Ops that are exact in float32, so that every backend gives the same bits.
+std::unique_ptr<ir::Graph> RandomGraph(std::mt19937& random, int ops, bool chains) {
+  static const char* const kUnary[] = {"Relu", "Abs", "Neg"};
+  static const char* const kBinary[] = {"Add", "Sub", "Maximum", "Minimum"};
+  auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  auto graph = std::make_unique<ir::Graph>();
+  const TensorType type = {DataType::FLOAT32, {5, 3}, Quantization()};
+  for (int i = 0; i < 3; ++i) {
+    ir::Value v;
+    v.type = type;
+    v.role = i == 2 ? ir::Role::kConstant : ir::Role::kInput;
+    v.storage = base::Storage::Allocate(type.bytes());
+    for (int k = 0; k < 15; ++k)
+      static_cast<float*>(v.storage->data())[k] = static_cast<float>(below(2001) - 1000) / 8.0f;
+    graph->AddValue(std::move(v));
+  }
+  auto any = [&] {
+    const int n = static_cast<int>(graph->values().size());
+    return chains && n > 6 && below(4) != 0 ? n - 1 - below(4) : below(n);
+  };
+  std::vector<bool> read(At(ops) + 3, false);
+  for (int i = 0; i < ops; ++i) {
+    ir::Node n;
+    const bool binary = below(2) == 0;
+    n.def = Builtin().Find(binary ? kBinary[below(4)] : kUnary[below(3)]);
+    n.attrs = AnyAttrs(n.def->schema, n.def->schema->make_default());
+    n.number = i;
+    n.inputs = {any()};
+    if (binary) n.inputs.push_back(any());
+    for (int v : n.inputs) read[At(v)] = true;
+    ir::Value out;
+    out.type.dtype = DataType::FLOAT32;
+    out.infer_shape = true;
+    n.outputs = {graph->AddValue(std::move(out))};
+    graph->AddNode(std::move(n));
+  }
+  for (size_t v = 3; v < graph->values().size(); ++v) {
+    if (!read[v] || below(8) == 0) graph->values()[v].role = ir::Role::kOutput;
+  }
+  return graph;
+}
+
+Assignment RandomAssignment(std::mt19937& random, const ir::Graph& graph, unsigned backends) {
+  Assignment a;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    a.backend_of.push_back(static_cast<int>(random() % backends));
+    a.partition_index_of.push_back(static_cast<int>(random() % 8 == 0));
+  }
+  return a;
+}
+
+TEST(Group, PartitionsOfRandomGraphsAreASchedule) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 700; ++round) {
+    const auto graph = RandomGraph(random, 1 + static_cast<int>(random() % 60), round % 2 == 0);
+    const Assignment a = RandomAssignment(random, *graph, 1 + random() % 4);
+    const std::vector<Partition> parts = Group(*graph, a);
+    std::vector<int> part_of(graph->nodes().size(), -1), place_of(graph->nodes().size(), -1);
+    int place = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      ASSERT_FALSE(parts[p].nodes.empty());
+      for (int id : parts[p].nodes) {
+        ASSERT_EQ(part_of[At(id)], -1) << "node " << id << " is in two partitions";
+        part_of[At(id)] = static_cast<int>(p);
+        place_of[At(id)] = place++;
+        EXPECT_EQ(a.backend_of[At(id)], parts[p].backend);
+        EXPECT_EQ(a.partition_index_of[At(id)], a.partition_index_of[At(parts[p].nodes[0])]);
+      }
+    }
+    ASSERT_EQ(place, static_cast<int>(graph->nodes().size()));
+    // Producers first, in the partitions and between them: the order runs, and because an edge
+    // never points back to an earlier partition, the quotient has no cycle.
+    for (size_t id = 0; id < graph->nodes().size(); ++id) {
+      for (int v : graph->nodes()[id].inputs) {
+        const int producer = graph->value(v).producer;
+        if (producer < 0) continue;
+        EXPECT_LE(part_of[At(producer)], part_of[id]);
+        EXPECT_LT(place_of[At(producer)], place_of[id]);
+      }
+    }
+    ASSERT_FALSE(HasFailure()) << "round " << round << "\n" << ir::Print(*graph);
+  }
+}
+
+TEST(Group, OneBackendIsOnePartition) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 50; ++round) {
+    const auto graph = RandomGraph(random, 40, round % 2 == 0);
+    Assignment a;
+    a.backend_of.assign(40, 2);
+    a.partition_index_of.assign(40, 0);
+    EXPECT_EQ(Group(*graph, a).size(), 1u);
+  }
+}
+
+TEST(Group, DisconnectedOpsShareAPartition) {
+  // Two chains, backends 0 1 0 and 0 1 0: three partitions of two ops.
+  auto graph = ir::Parse(
+      "%0 = input f32[2]\n%1 = Relu(%0) : f32[2]\n%2 = Abs(%1) : f32[2]\n%3 = Neg(%2) : f32[2]\n"
+      "%4 = input f32[2]\n%5 = Relu(%4) : f32[2]\n%6 = Abs(%5) : f32[2]\n%7 = Neg(%6) : f32[2]\n",
+      Builtin());
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  Assignment a;
+  a.backend_of = {0, 1, 0, 0, 1, 0};
+  a.partition_index_of.assign(6, 0);
+  const auto parts = Group(**graph, a);
+  ASSERT_EQ(parts.size(), 3u);
+  for (const Partition& p : parts) EXPECT_EQ(p.nodes.size(), 2u);
+  // Different indices of the same backend are kept apart.
+  a.backend_of.assign(6, 0);
+  a.partition_index_of = {0, 0, 0, 1, 1, 1};
+  EXPECT_EQ(Group(**graph, a).size(), 2u);
+}
+
+TEST(Group, TenThousandNodes) {
+  std::mt19937 random(6);
+  const auto graph = RandomGraph(random, 10000, true);
+  const Assignment a = RandomAssignment(random, *graph, 3);
+  const auto start = std::chrono::steady_clock::now();
+  const size_t parts = Group(*graph, a).size();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  std::printf("10000 nodes, 3 backends: %zu partitions in %.3f s\n", parts, elapsed.count());
+  EXPECT_GT(parts, 1u);
+}
+
+/// Takes every second op of those it is offered and runs them through their references. Written
+/// against the public interface, apart from the copy of the graph that keeps the views alive.
+class EverySecondOp : public Backend {
+ public:
+  explicit EverySecondOp(std::string refused_kind = "") : refused_(std::move(refused_kind)) {}
+  const BackendInfo& Info() const override {
+    static const BackendInfo kInfo{"every_second_op", "tests", "1", "host"};
+    return kInfo;
+  }
+  Status Partition(const GraphView& graph, Selection* selection) override {
+    size_t turn = 0;
+    for (const OpView& op : graph.Ops()) {
+      if (turn++ % 2 == 0) {
+        selection->Select(op);
+      } else {
+        selection->Reject(op, "every second op only");
+      }
+    }
+    return Status();
+  }
+  Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
+                 CompiledUnits* units) override {
+    const auto graph = std::make_shared<const ir::Graph>(*parts.at(0).graph());
+    for (size_t p = 0; p < parts.size(); ++p) {
+      auto unit = std::make_shared<Unit>();
+      unit->graph = graph;
+      for (const OpView& op : parts[p].Ops()) {
+        unit->ops.emplace_back(graph.get(), op.id());
+        if (op.kind() == refused_) units->refusals[p] = "cannot compile " + refused_ + " after all";
+      }
+      for (const TensorView& t : parts[p].Inputs()) unit->inputs.push_back(t.id());
+      for (const TensorView& t : parts[p].Outputs()) unit->outputs.push_back(t.id());
+      units->calls.push_back({units->modules.size(), "run", 0, 0});
+      units->modules.push_back({{}, unit, "test"});
+    }
+    return Status();
+  }
+  Status Load(const CodeModule& module, const std::string& entry,
+              std::unique_ptr<kernel::Kernel>* kernel) override {
+    EXPECT_EQ(entry, "run");
+    *kernel = std::make_unique<Runner>(std::static_pointer_cast<Unit>(module.live));
+    return Status();
+  }
+
+ private:
+  struct Unit {
+    std::shared_ptr<const ir::Graph> graph;
+    std::vector<OpView> ops;
+    std::vector<int> inputs, outputs;
+  };
+  class Runner : public kernel::Kernel {
+   public:
+    explicit Runner(std::shared_ptr<Unit> unit) : unit_(std::move(unit)) {}
+    Status Prepare(const kernel::Io& io) override {
+      io_ = io;
+      return Status();
+    }
+    Status Execute() override {
+      std::map<int, void*> memory;
+      std::map<int, std::vector<std::byte>> own;
+      for (size_t i = 0; i < unit_->inputs.size(); ++i)
+        memory[unit_->inputs[i]] = io_.inputs[i].Data();
+      for (size_t i = 0; i < unit_->outputs.size(); ++i)
+        memory[unit_->outputs[i]] = io_.outputs[i].Data();
+      for (const OpView& op : unit_->ops) {
+        ref::Inputs ins;
+        ref::Outputs outs;
+        for (size_t i = 0; i < op.num_inputs(); ++i) {
+          const TensorView t = op.in(i);
+          ins.emplace_back(t.is_const() ? t.data() : memory.at(t.id()), t.type());
+        }
+        for (size_t i = 0; i < op.num_outputs(); ++i) {
+          const TensorView t = op.out(i);
+          if (memory.count(t.id()) == 0) {
+            own[t.id()].resize(t.type().bytes());
+            memory[t.id()] = own[t.id()].data();
+          }
+          outs.emplace_back(memory.at(t.id()), t.type());
+        }
+        TIMCL_TRY(op.def().reference(op, ins, outs));
+      }
+      return Status();
+    }
+
+   private:
+    std::shared_ptr<Unit> unit_;
+    kernel::Io io_;
+  };
+  std::string refused_;
+};
+
+RankedBackend Reference() { return {reference::CreateBackend(), 0, true}; }
+RankedBackend EverySecond(const std::string& refused = "") {
+  return {std::make_shared<EverySecondOp>(refused), 100};
+}
+
+using Results = std::map<int, std::vector<std::byte>>;
+
+/// Compiles and runs a copy of the graph; the bytes of every output.
+Result<Results> RunCopy(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                        const Options& options, CompileReport* report) {
+  ir::Graph copy = graph;
+  TIMCL_ASSIGN(const auto exe, Compile(copy, Builtin(), backends, options, report));
+  TIMCL_TRY(exe->Run());
+  Results results;
+  for (size_t v = 0; v < copy.values().size(); ++v) {
+    const ir::Value& value = copy.values()[v];
+    if (value.role != ir::Role::kOutput) continue;
+    const auto* data = static_cast<const std::byte*>(value.storage->data());
+    results[static_cast<int>(v)] = {data, data + value.type.bytes()};
+  }
+  return results;
+}
+
+TEST(EverySecondOp, AnyMixtureGivesTheResultsOfTheReference) {
+  std::vector<RankedBackend> all = {EverySecond()};
+  if (auto opencl = opencl::CreateBackend({}); opencl.ok()) {
+    all.push_back({*opencl, 50});
+  } else {
+    std::printf("without OpenCL: %s\n", opencl.status().message().c_str());
+  }
+  all.push_back(Reference());
+  std::mt19937 random(8);
+  std::set<std::string> used;
+  for (int round = 0; round < 12; ++round) {
+    const auto graph = RandomGraph(random, 2 + static_cast<int>(random() % 25), round % 2 == 0);
+    CompileReport alone, mixed;
+    const auto expected = RunCopy(*graph, {Reference()}, {}, &alone);
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    const auto got = RunCopy(*graph, all, {}, &mixed);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    ASSERT_FALSE(expected->empty());
+    EXPECT_EQ(*got, *expected) << ir::Print(*graph) << mixed.ToText();
+    EXPECT_LE(alone.partitions, 1u);
+    EXPECT_EQ(alone.syncs, 0u);
+    for (const OpPlacement& p : mixed.ops) used.insert(p.backend);
+  }
+  EXPECT_EQ(used.count("every_second_op"), 1u);
+  EXPECT_GE(used.size(), 2u);
+}
+
+TEST(EverySecondOp, APartitionRefusedAtCompileGoesToTheNextBackend) {
+  std::mt19937 random(9);
+  size_t refused = 0;
+  for (int round = 0; round < 20; ++round) {
+    const auto graph = RandomGraph(random, 20, true);
+    CompileReport report;
+    const auto expected = RunCopy(*graph, {Reference()}, {}, &report);
+    Options options;
+    options.fallback = Fallback::kAllow;
+    const auto got = RunCopy(*graph, {EverySecond("Add"), Reference()}, options, &report);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    EXPECT_EQ(*got, *expected);
+    for (const OpPlacement& p : report.ops) {
+      if (p.kind == "Add") {
+        EXPECT_EQ(p.backend, "reference");
+      }
+      refused += p.reason == "every_second_op: cannot compile Add after all";
+    }
+  }
+  EXPECT_GT(refused, 0u);
+}
+
+TEST(EverySecondOp, PinsAreObeyed) {
+  auto graph = ir::Parse(
+      "%0 = input f32[2]\n%1 = Relu \"r\"(%0) : f32[2]\n%2 = Abs(%1) : f32[2]\n"
+      "%3 = Neg(%2) : output f32[2]\n",
+      Builtin());
+  ASSERT_TRUE(graph.ok());
+  (*graph)->value(0).storage = base::Storage::Allocate(8);
+  static_cast<float*>((*graph)->value(0).storage->data())[1] = 3;
+  Options options;
+  options.pins = {{"r", "reference"}, {"Abs", "reference"}, {"Neg", "every_second_op"}};
+  CompileReport report;
+  const auto got = RunCopy(**graph, {EverySecond(), Reference()}, options, &report);
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  std::map<std::string, std::string> backend, reason;
+  for (const OpPlacement& p : report.ops) backend[p.kind] = p.backend, reason[p.kind] = p.reason;
+  EXPECT_EQ(backend["Relu"], "reference");
+  EXPECT_EQ(reason["Relu"], "pinned");
+  EXPECT_EQ(backend["Abs"], "reference");
+  EXPECT_EQ(backend["Neg"], "every_second_op");
+  EXPECT_EQ(reason["Neg"], "pinned");
+  float result[2];
+  std::memcpy(result, got->at(3).data(), sizeof result);
+  EXPECT_EQ(result[1], -3.0f);
+}
+
+TEST(Fallback, ForbiddenWarnedAllowed) {
+  auto graph = ir::Parse(
+      "%0 = input f32[2]\n%1 = Relu(%0) : f32[2]\n%2 = Abs \"second\"(%1) : output f32[2]\n",
+      Builtin());
+  ASSERT_TRUE(graph.ok());
+  (*graph)->value(0).storage = base::Storage::Allocate(8);
+  const std::string words =
+      "Abs#1 'second' runs on the fallback backend 'reference': every_second_op: every second op "
+      "only";
+  for (const Fallback f : {Fallback::kForbid, Fallback::kWarn, Fallback::kAllow}) {
+    CompileReport report;
+    Options options;
+    options.fallback = f;
+    const auto got = RunCopy(**graph, {EverySecond(), Reference()}, options, &report);
+    EXPECT_EQ(got.ok(), f != Fallback::kForbid);
+    if (f == Fallback::kForbid) {
+      EXPECT_EQ(got.status().code(), Code::kUnsupported);
+      EXPECT_EQ(got.status().op(), "Abs#1 'second'");
+      EXPECT_THAT(got.status().message(), HasSubstr(words));
+    } else if (f == Fallback::kWarn) {
+      EXPECT_THAT(report.warnings, ::testing::ElementsAre(words));
+    } else {
+      EXPECT_THAT(report.warnings, ::testing::IsEmpty());
+    }
+  }
+  // Alone, the reference is nobody's fallback.
+  CompileReport report;
+  Options options;
+  options.fallback = Fallback::kForbid;
+  EXPECT_TRUE(RunCopy(**graph, {Reference()}, options, &report).ok());
+}
+
+}  // namespace
+}  // namespace tim::vx::compiler
