@@ -44,16 +44,17 @@ const OpRegistry& Registry() {
   return registry;
 }
 
-Result<std::shared_ptr<Backend>> Device() {
-  static const auto device = [] {
+/// One for all tests. Main lets go of it: when static objects are destroyed, drivers may be gone.
+Result<std::shared_ptr<Backend>>& Device() {
+  static auto* const device = [] {
     opencl::BackendOptions options;
     options.device = Env("TIMCL_DEVICE");
     options.cache_dir = Env("TIMCL_CACHE_DIR");
     options.kernel_dir = Env("TIMCL_KERNEL_DIR");
     options.icd_vendors = Env("OCL_ICD_VENDORS");
-    return opencl::CreateBackend(options);
+    return new Result<std::shared_ptr<Backend>>(opencl::CreateBackend(options));
   }();
-  return device;
+  return *device;
 }
 
 /// The cases that this run is about. Quick: one per encoding, without the large ones of the
@@ -126,7 +127,7 @@ class OpConformance : public testing::Test {
   explicit OpConformance(const OpDef* def) : def_(*def) {}
 
   void TestBody() override {
-    const auto device = Device();
+    const auto& device = Device();
     ASSERT_TRUE(device.ok()) << device.status().message();
     const std::vector<NamedCase> cases = Wanted(def_);
     if (!flags.which.empty() && cases.empty()) GTEST_SKIP() << "no case of that name";
@@ -200,7 +201,9 @@ int Main(int argc, char** argv) {
     std::cerr << "no operator of that name\n";
     return 1;
   }
-  return RUN_ALL_TESTS();
+  const int result = RUN_ALL_TESTS();
+  Device() = Status::Error(Code::kCancelled, "the tests are over");
+  return result;
 }
 
 }  // namespace conformance

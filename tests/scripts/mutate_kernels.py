@@ -64,16 +64,16 @@ def users(binary):
     return {k: ops if len(ops) <= 6 else [o for o in ops if o in SAMPLE] or ops[:6] for k, ops in found.items()}
 
 
-def run(args, kernel, text, ops):
+def run(args, kernel, text, ops, timeout=None):
     """'caught', 'survived' or 'invalid'."""
     folder = tempfile.mkdtemp(prefix="timcl_mutant_")
     try:
         pathlib.Path(folder, kernel).write_text(text)
-        env = dict(os.environ, TIMCL_KERNEL_DIR=folder, TIMCL_CACHE_DIR=folder + "/cache",
+        env = dict(os.environ, TIMCL_KERNEL_DIR=folder, TIMCL_CACHE_DIR="",
                    POCL_CACHE_DIR=folder + "/pocl")
         try:
             done = subprocess.run([args.binary, f"--ops={','.join(ops)}", "--fail-fast", "--float-first", "--chunk=16"],
-                                  env=env, capture_output=True, text=True, timeout=args.timeout, errors="replace")
+                                  env=env, capture_output=True, text=True, timeout=timeout, errors="replace")
         except subprocess.TimeoutExpired:
             return "caught"  # it does not end
         if done.returncode == 0:
@@ -129,12 +129,13 @@ def main():
         for number, changed, what in chosen[:args.per_kernel]:
             mutant = "\n".join(lines[:number] + [changed] + lines[number + 1:])
             jobs.append((path.name, number + 1, what, mutant, ops))
-        print(f"{path.name}: {len(chosen[:args.per_kernel])} of {len(chosen)} mutants, run by {', '.join(ops)}", flush=True)
+        count = len(chosen[:args.per_kernel])
+        print(f"{path.name}: {count} of {len(chosen)} mutants, run by {', '.join(ops)}", flush=True)
 
     counts = {}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         started = time.monotonic()
-        results = {pool.submit(run, args, kernel, mutant, ops): (kernel, line, what)
+        results = {pool.submit(run, args, kernel, mutant, ops, args.timeout): (kernel, line, what)
                    for kernel, line, what, mutant, ops in jobs}
         for future in concurrent.futures.as_completed(results):
             kernel, line, what = results[future]
