@@ -143,7 +143,26 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps&) {
+/// 1x1 windows that move by 1 and cover the input exactly: a matrix product over its pixels.
+bool IsPointwise(const OpView& op, const Axis& ax, const Axis& ay) {
+  const Shape& y = op.out(0).shape();
+  return ax.window == 1 && ay.window == 1 && ax.stride == 1 && ay.stride == 1 && ax.front == 0 &&
+         ay.front == 0 && y[0] == ax.in && y[1] == ay.in;
+}
+
+Result<Launches> RegisterTile(const OpView& op, const DeviceCaps& caps) {
+  const Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
+  const Channels channels = ChannelsOf(op);
+  TIMCL_TRY(CheckOutput(op, channels));
+  if (!IsPointwise(op, ax, ay) || channels.group != channels.out) {
+    return Status::Error(Code::kUnsupported, "only 1x1 convolutions of stride 1 without padding");
+  }
+  return weighted_sum::TileLaunch(op, caps,
+                                  {channels.out, ax.in * ay.in, channels.used, op.in(0).shape()[3],
+                                   channels.out, channels.per_slice, true});
+}
+
+Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
   Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
   const Channels channels = ChannelsOf(op);
   TIMCL_TRY(CheckOutput(op, channels));
@@ -154,14 +173,13 @@ Result<Launches> General(const OpView& op, const DeviceCaps&) {
     }
   }
   int64_t ow = y[0], oh = y[1];
-  if (ax.window == 1 && ay.window == 1 && ax.stride == 1 && ay.stride == 1 && ax.front == 0 &&
-      ay.front == 0 && ow == ax.in && oh == ay.in) {
+  if (IsPointwise(op, ax, ay)) {
     // Pixels are independent: one long line has fewer ends.
     ow = ax.in *= ay.in;
     oh = ay.in = 1;
   }
   constexpr int64_t kLanes = 8;
-  const int64_t together = channels.group >= 4 && channels.group == channels.out ? 4 : 1;
+  const int64_t together = channels.group == channels.out && channels.out >= 4 ? 8 : 1;
   const int64_t tiles =
       (ow + kLanes - 1) / kLanes * oh * ((channels.out + together - 1) / together) * y[3];
   const int64_t terms = channels.used * ax.window * ay.window;
@@ -189,6 +207,14 @@ Result<Launches> General(const OpView& op, const DeviceCaps&) {
                 {"TILES", tiles}};
   spec.defines = weighted_sum::SumDefines(op, terms);
   spec.defines.emplace_back("OT", to_string(together));
+  if (!weighted_sum::SumsIntegers(op)) {
+    const DataType d = op.in(0).dtype();
+    spec.defines.emplace_back("KIND", d == DataType::FLOAT32   ? "1"
+                                      : d == DataType::FLOAT16 ? "2"
+                                                               : "0");
+  }
+  spec.defines.emplace_back("CHANNELS_FIRST", caps.is_cpu ? "1" : "0");
+  spec.defines.emplace_back("STEP", ax.stride <= 2 ? to_string(ax.stride) : "0");
   spec.global = {static_cast<size_t>(tiles), 1, 1};
   spec.local = {32, 1, 1};
   spec.epilogue = KernelSpec::Epilogue::kScalar;
@@ -224,6 +250,9 @@ std::vector<Form> Forms() {
   Conv2dAttrs a;
   add(a, {1, 1, 1, 1}, {1, 1, 1, 1}, "one element");
   add(a, {7, 5, 3, 2}, {1, 1, 3, 5}, "pixels alone");
+  add(a, {31, 17, 37, 2}, {1, 1, 37, 53}, "pixels alone, beyond any tile");
+  add(a, {4, 4, 150, 2}, {1, 1, 150, 9}, "pixels alone, 16 of them");
+  add(a, {7, 7, 67, 1}, {1, 1, 70, 21}, "pixels alone, 49 of them, a kernel of more channels");
   a.padding = PadType::VALID;
   add(a, {9, 7, 3, 2}, {3, 3, 3, 5}, "valid");
   a.pad = {2, 1, 1, 3};
@@ -302,7 +331,8 @@ void Cases(CaseMaker& make) {
     Add(make, f, u8, w_u8, y_u8, true, bias32, f.note);
     Add(make, f, i8, weight_of(DataType::INT8, f), y_i8, true, bias32, f.note);
   }
-  for (const size_t k : {size_t{2}, size_t{7}, forms.size() - 1}) {
+  // Its shapes differ in what the kernels' code depends on: OT and STEP.
+  for (const size_t k : {size_t{5}, forms.size() - 1}) {
     const Form& f = forms[k];
     Add(make, f, f32, f32, f32, false, DataType::FLOAT32, "computed kernel and bias");
     Add(make, f, f32, f32, f32, false, none, "computed kernel, no bias");
@@ -364,7 +394,7 @@ const OpDef kConv2d = {.name = "Conv2d",
                        .verify = Verify,
                        .infer = Infer,
                        .reference = Reference,
-                       .kernels = {{"general", General}},
+                       .kernels = {{"tile", RegisterTile}, {"general", General}},
                        .declared = Declared::kExtentWins,
                        .tolerance = Tolerance::Sum(),
                        .cases = Cases};

@@ -75,6 +75,12 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
+Result<Launches> RegisterTile(const OpView& op, const DeviceCaps& caps) {
+  const Sizes s = SizesOf(op);
+  return weighted_sum::TileLaunch(op, caps,
+                                  {s.batch, s.channels, s.terms, 1, s.channels, s.terms, false});
+}
+
 Result<Launches> General(const OpView& op, const DeviceCaps&) {
   const Sizes s = SizesOf(op);
   for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
@@ -156,6 +162,7 @@ void Cases(CaseMaker& make) {
       {{2, 9}, {3, 3, 4, 2}, {3, 3, 4, 9}, "a weight of rank 4"},
       {{0, 37}, {133, 1}, {133, 37}, "a vector"},
       {{0, 70}, {65, 19}, {65, 70}, "beyond any tile"},
+      {{0, 70}, {65, 3}, {65, 70}, "a batch of 3"},
       {{0, 5}, {8, 6}, {8, 5}, "declared flat", {30}},
   };
   for (const Form& f : forms) {
@@ -204,7 +211,7 @@ const OpDef kFullyConnected = {.name = "FullyConnected",
                                .verify = Verify,
                                .infer = Infer,
                                .reference = Reference,
-                               .kernels = {{"general", General}},
+                               .kernels = {{"tile", RegisterTile}, {"general", General}},
                                .tolerance = Tolerance::Sum(),
                                .cases = Cases};
 

@@ -137,6 +137,82 @@ std::vector<Operand> SumOperands(const OpView& op, int64_t channels) {
   return operands;
 }
 
+namespace {
+
+/// A tile of `rows` rows and `vectors` vectors of 16 columns. The registers of the device hold
+/// rows * vectors + vectors + 1 <= 32 of them.
+struct Tile {
+  int64_t rows, vectors;
+  int64_t columns() const { return 16 * vectors; }
+};
+
+/// Few shapes, since each is a kernel to compile.
+Tile ChooseTile(const Matmul& p) {
+  if (p.weights_are_rows) {
+    if (p.n < 32) return {8, 1};
+    if (p.n < 64) return {6, p.n == 32 ? 2 : p.n <= 48 ? 3 : 4};  // one tile across
+    return {8, 3};
+  }
+  // One row has one product per weight that is read: many sums at once hide the memory's latency.
+  if (p.m == 1) return {1, 4};
+  if (p.m <= 4) return {4, 4};
+  return {8, 2};
+}
+
+/// Values of `t` as [ceil(channels / width)][terms][width], padded with zeros.
+std::vector<float> Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride,
+                        int64_t width) {
+  std::vector<float> packed(static_cast<size_t>((channels + width - 1) / width * terms * width));
+  if (!t.present()) return packed;
+  const ref::Input values(t.data(), t.type());
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t k = 0; k < terms; ++k) {
+      packed[static_cast<size_t>((c / width * terms + k) * width + c % width)] =
+          values.Float(c * stride + k);
+    }
+  }
+  return packed;
+}
+
+}  // namespace
+
+Result<Launches> TileLaunch(const OpView& op, const DeviceCaps& caps, const Matmul& p) {
+  auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
+  if (!caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
+    if (t.dtype() != DataType::FLOAT32) return refuse("only f32, not " + t.label());
+  }
+  if (op.in(1).data() == nullptr) return refuse("the weights are not constant");
+  if (HasBias(op) && op.in(2).data() == nullptr) return refuse("the bias is not constant");
+  if (p.n < 16) return refuse(to_string(p.n) + " columns are less than one vector");
+  if (p.weights_are_rows && p.m < 4) return refuse(to_string(p.m) + " rows are too few");
+  if (p.k * p.channels < 1024) return refuse("too small to be worth packing");
+  const Tile tile = ChooseTile(p);
+  const int64_t width = p.weights_are_rows ? tile.rows : tile.columns();
+  for (int64_t count :
+       {op.in(0).type().count(), op.out(0).type().count(), (p.channels + width) * p.k}) {
+    if (count > std::numeric_limits<int32_t>::max()) return refuse("more than 2^31 - 1 elements");
+  }
+  const bool narrow = p.weights_are_rows && p.n < tile.columns();
+  KernelSpec spec;
+  spec.source = "matmul_tile.cl";
+  spec.entry = "matmul_tile";
+  spec.operands = {In(0, "X"), Data(Pack(op.in(1), p.channels, p.k, p.stride, width), "W", "float"),
+                   Data(Pack(op.in(2), p.channels, 1, 1, width), "bias", "float"), Out(0, "Y")};
+  spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}};
+  spec.defines = {{"A_PACKED", p.weights_are_rows ? "1" : "0"},
+                  {"NARROW", narrow ? "1" : "0"},
+                  {"MR", to_string(tile.rows)},
+                  {"NV", to_string(tile.vectors)}};
+  spec.dims = 3;
+  spec.global = {static_cast<size_t>((p.m + tile.rows - 1) / tile.rows),
+                 static_cast<size_t>((p.n + tile.columns() - 1) / tile.columns()),
+                 static_cast<size_t>(p.images)};
+  spec.epilogue = KernelSpec::Epilogue::kVector;
+  spec.flops = 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.images);
+  return Launches{spec};
+}
+
 Finish::Finish(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs, int64_t channels)
     : ins_(ins),
       outs_(outs),

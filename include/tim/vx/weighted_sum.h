@@ -33,6 +33,18 @@ TIMCL_API Defines SumDefines(const OpView& op, int64_t terms);
 /// The operands X, W, B (if bound), M (multipliers, if integers), Y.
 TIMCL_API std::vector<Operand> SumOperands(const OpView& op, int64_t channels);
 
+/// A matrix product over constant float32 weights by matmul_tile.cl: `channels` rows of `terms`
+/// weights, `stride` apart.
+struct Matmul {
+  int64_t m, n, k, images;
+  int64_t channels, stride;
+  /// Convolution: the weights are the rows of the result, else its columns.
+  bool weights_are_rows;
+};
+/// The launch, or kUnsupported with the reason why register tiles cannot or should not take it.
+TIMCL_API Result<Launches> TileLaunch(const OpView& op, const DeviceCaps& caps,
+                                      const Matmul& matmul);
+
 /// The reference's part: one result from its products. Float results are summed in double and
 /// rounded before the bias is added in float; integer results take the steps of the kernel.
 class TIMCL_API Finish {
