@@ -1,4 +1,5 @@
-// What the benchmarks share: one-op graphs, forced kernel candidates, the machine's measured FMA peak.
+// What the benchmarks share: one-op graphs, forced kernel candidates, the machine's measured FMA
+// peak.
 #ifndef TIMCL_BENCH_BENCH_SUPPORT_H_
 #define TIMCL_BENCH_BENCH_SUPPORT_H_
 
@@ -45,7 +46,8 @@ inline std::shared_ptr<Backend> OpenCl(bool disk_cache = true) {
 }
 
 /// Random real values in the tensor's own encoding.
-inline std::shared_ptr<base::Storage> RandomData(const TensorType& type, double lo, double hi, uint32_t seed) {
+inline std::shared_ptr<base::Storage> RandomData(const TensorType& type, double lo, double hi,
+                                                 uint32_t seed) {
   auto storage = base::Storage::Allocate(type.bytes());
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> real(lo, hi);
@@ -63,7 +65,8 @@ struct OneOp {
   double bytes = 0, flops = 0;
 };
 
-inline Result<std::unique_ptr<OneOp>> BuildOne(const OpDef& def, const Case& c, const std::shared_ptr<Backend>& backend,
+inline Result<std::unique_ptr<OneOp>> BuildOne(const OpDef& def, const Case& c,
+                                               const std::shared_ptr<Backend>& backend,
                                                int candidate = -1) {
   auto one = std::make_unique<OneOp>();
   one->def = std::make_shared<OpDef>(def);
@@ -104,7 +107,8 @@ inline Result<std::unique_ptr<OneOp>> BuildOne(const OpDef& def, const Case& c, 
   auto executable = compiler::Compile(one->graph, Ops(), backends, {}, &one->report);
   if (!executable.ok()) return executable.status();
   one->executable = std::move(*executable);
-  for (int out : one->graph.node(0).outputs) one->bytes += static_cast<double>(one->graph.value(out).type.bytes());
+  for (int out : one->graph.node(0).outputs)
+    one->bytes += static_cast<double>(one->graph.value(out).type.bytes());
   // The arithmetic that the kernel declares.
   const OpView op = one->graph.view(0);
   for (const KernelCandidate& k : one->def->kernels) {
@@ -118,9 +122,6 @@ inline Result<std::unique_ptr<OneOp>> BuildOne(const OpDef& def, const Case& c, 
   }
   return one;
 }
-
-
-
 
 }  // namespace bench
 }  // namespace tim::vx

@@ -1,5 +1,7 @@
-// Whole models: the LeNet of samples/lenet. Time per run, images per second, cold and warm compile, steps and launches per run.
-//   model_bench                         cold = no cache at all (PoCL's own is switched off); warm = programs from the disk cache
+// Whole models: the LeNet of samples/lenet. Time per run, images per second, cold and warm compile,
+// steps and launches per run.
+//   model_bench                         cold = no cache at all (PoCL's own is switched off); warm =
+//   programs from the disk cache
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -7,6 +9,7 @@
 #include <string>
 
 #include "digits.h"
+#include "tim/vx/compile_option.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 
@@ -66,11 +69,13 @@ void Run(benchmark::State& state, bool fuse) {
   for (auto _ : state) {
     if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
   }
-  state.counters["images/s"] = benchmark::Counter(static_cast<double>(batch) * static_cast<double>(state.iterations()),
-                                                  benchmark::Counter::kIsRate);
+  state.counters["images/s"] =
+      benchmark::Counter(static_cast<double>(batch) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
   // 24*24*16*25 + 8*8*32*400 + 512*96 + 96*10 multiplications and as many additions per picture.
   const double ops = 2.0 * (24 * 24 * 16 * 25 + 8 * 8 * 32 * 400 + 512 * 96 + 96 * 10) * batch;
-  state.counters["OP/s"] = benchmark::Counter(ops * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["OP/s"] = benchmark::Counter(ops * static_cast<double>(state.iterations()),
+                                              benchmark::Counter::kIsRate);
   Counters(state, *graph);
 }
 
@@ -99,10 +104,24 @@ void Compile(benchmark::State& state, bool warm) {
 int main(int argc, char** argv) {
   setenv("POCL_AFFINITY", "1", 0);
   setenv("POCL_KERNEL_CACHE", "0", 0);
-  benchmark::RegisterBenchmark("LeNet/run", Run, true)->Arg(1)->Arg(16)->Arg(100)->UseRealTime()->Unit(benchmark::kMicrosecond);
-  benchmark::RegisterBenchmark("LeNet/run_unfused", Run, false)->Arg(1)->UseRealTime()->Unit(benchmark::kMicrosecond);
-  benchmark::RegisterBenchmark("LeNet/create_compile_first_run_cold", Compile, false)->Iterations(3)->UseRealTime()->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("LeNet/create_compile_first_run_warm", Compile, true)->Iterations(5)->UseRealTime()->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("LeNet/run", Run, true)
+      ->Arg(1)
+      ->Arg(16)
+      ->Arg(100)
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark("LeNet/run_unfused", Run, false)
+      ->Arg(1)
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark("LeNet/create_compile_first_run_cold", Compile, false)
+      ->Iterations(3)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("LeNet/create_compile_first_run_warm", Compile, true)
+      ->Iterations(5)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -1,6 +1,7 @@
-// Time per run of single operators: the cases that each op marks for benchmarks, and the register-tile matmul beside the
-// general kernel and the core's measured FMA peak.
-//   op_bench --benchmark_filter=Conv2d1x1      the acceptance shape; --threads=1 keeps PoCL to one core
+// Time per run of single operators: the cases that each op marks for benchmarks, and the
+// register-tile matmul beside the general kernel and the core's measured FMA peak.
+//   op_bench --benchmark_filter=Conv2d1x1      the acceptance shape; --threads=1 keeps PoCL to one
+//   core
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -69,7 +70,8 @@ double Seconds(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candidate, bool against_peak) {
+void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candidate,
+            bool against_peak) {
   auto one = BuildOne(def, c, OpenCl(), candidate);
   if (!one.ok()) return state.SkipWithError(one.status().message().c_str());
   runtime::Executable& exe = *(*one)->executable;
@@ -86,7 +88,9 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
     }
   }
   const double runs = static_cast<double>(state.iterations());
-  if ((*one)->flops > 0) state.counters["FLOP/s"] = benchmark::Counter((*one)->flops * runs, benchmark::Counter::kIsRate);
+  if ((*one)->flops > 0)
+    state.counters["FLOP/s"] =
+        benchmark::Counter((*one)->flops * runs, benchmark::Counter::kIsRate);
   state.counters["B/s"] = benchmark::Counter((*one)->bytes * runs, benchmark::Counter::kIsRate);
   state.counters["launches"] = static_cast<double>((*one)->report.launches);
   state.counters["compile_ms"] = (*one)->report.compile_ms;
@@ -101,7 +105,8 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
 TensorType F32(Shape shape) { return {DataType::FLOAT32, std::move(shape), Quantization()}; }
 
 /// 1x1 convolution, once per kernel candidate.
-void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, const Shape& x, const Shape& w, const Shape& b) {
+void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, const Shape& x,
+                    const Shape& w, const Shape& b) {
   const OpDef* def = Ops().Find(kind);
   if (def == nullptr) return;
   auto parsed = def->schema->from_map(attrs);
@@ -115,7 +120,8 @@ void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, co
   c.outputs = {F32({})};
   for (int k = 0; k < 4 && def->kernels[k].make != nullptr; ++k) {
     const std::string label = fmt::format("{}/{}", name, def->kernels[k].name);
-    benchmark::RegisterBenchmark(label.c_str(), [def, c, k](benchmark::State& s) { RunOne(s, *def, c, k, true); })
+    benchmark::RegisterBenchmark(label.c_str(),
+                                 [def, c, k](benchmark::State& s) { RunOne(s, *def, c, k, true); })
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
@@ -130,7 +136,9 @@ class Registrar : public CaseMaker {
     std::string types;
     for (const CaseTensor& t : c.inputs) types += (types.empty() ? "" : " ") + t.type.ToString();
     const std::string name = fmt::format("{}/{}", def_.name, types);
-    benchmark::RegisterBenchmark(name.c_str(), [this_def = &def_, c](benchmark::State& s) { RunOne(s, *this_def, c, -1, false); })
+    benchmark::RegisterBenchmark(
+        name.c_str(),
+        [this_def = &def_, c](benchmark::State& s) { RunOne(s, *this_def, c, -1, false); })
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
@@ -144,7 +152,8 @@ class Registrar : public CaseMaker {
 
 int main(int argc, char** argv) {
   using namespace tim::vx;
-  // Before the first OpenCL call: PoCL reads these once. Workers stay on different cores; --threads=1 keeps to one.
+  // Before the first OpenCL call: PoCL reads these once. Workers stay on different cores;
+  // --threads=1 keeps to one.
   setenv("POCL_AFFINITY", "1", 0);
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], "--threads=", 10) != 0) continue;
@@ -153,17 +162,20 @@ int main(int argc, char** argv) {
     --argc, --i;
   }
   benchmark::RegisterBenchmark("FmaPeak/one_core", bench::FmaPeak);
-  const AttrMap conv = {{"stride", std::vector<int64_t>{1, 1}}, {"dilation", std::vector<int64_t>{1, 1}}};
+  const AttrMap conv = {{"stride", std::vector<int64_t>{1, 1}},
+                        {"dilation", std::vector<int64_t>{1, 1}}};
   struct Shape4 {
     int64_t w, h, c, oc;
   };
-  for (const Shape4 s : {Shape4{56, 56, 256, 64}, Shape4{56, 56, 64, 256}, Shape4{28, 28, 512, 128}, Shape4{7, 7, 2048, 512}}) {
-    bench::RegisterMatmul(fmt::format("Conv2d1x1/{}->{}@{}x{}", s.c, s.oc, s.w, s.h).c_str(), "Conv2d", conv,
-                          {s.w, s.h, s.c, 1}, {1, 1, s.c, s.oc}, {s.oc});
+  for (const Shape4 s : {Shape4{56, 56, 256, 64}, Shape4{56, 56, 64, 256}, Shape4{28, 28, 512, 128},
+                         Shape4{7, 7, 2048, 512}}) {
+    bench::RegisterMatmul(fmt::format("Conv2d1x1/{}->{}@{}x{}", s.c, s.oc, s.w, s.h).c_str(),
+                          "Conv2d", conv, {s.w, s.h, s.c, 1}, {1, 1, s.c, s.oc}, {s.oc});
   }
   for (const int64_t batch : {1, 8, 64}) {
-    bench::RegisterMatmul(fmt::format("FullyConnected/1024->1000@batch{}", batch).c_str(), "FullyConnected", {{"axis", int64_t{0}}},
-                          {1024, batch}, {1024, 1000}, {1000});
+    bench::RegisterMatmul(fmt::format("FullyConnected/1024->1000@batch{}", batch).c_str(),
+                          "FullyConnected", {{"axis", int64_t{0}}}, {1024, batch}, {1024, 1000},
+                          {1000});
   }
   std::vector<std::unique_ptr<bench::Registrar>> registrars;
   for (const OpDef* def : bench::Ops().All()) {

@@ -120,6 +120,11 @@ Status VerifyNode(Graph& graph, int id) {
     TensorType& computed = graph.node(id).out_types[i];
     computed.shape = shapes[i];
     const bool open = v.infer_shape || def.declared == Declared::kOverwritten;
+    if (auto bytes = v.type.CheckedBytes(); !open && !bytes.ok()) {
+      return op
+          .Error(bytes.status().code(), fmt::format("output {}: {}", i, bytes.status().message()))
+          .AtTensor(v.name);
+    }
     // An extent that inference cannot make sense of may still be declared (a window larger than its
     // input, say).
     const bool extents_win =
