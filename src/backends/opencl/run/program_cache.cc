@@ -382,13 +382,28 @@ void ProgramCache::AfterFirstRun(const std::vector<BuiltKernel>& kernels) {
     queued = true;
   }
   if (!queued) return;
+  queued_ns_ = NowNs();
   if (!writer_.joinable()) writer_ = std::thread([this] { Work(); });
   queue_changed_.notify_all();
 }
 
 void ProgramCache::Flush() {
   std::unique_lock lock(queue_mutex_);
+  hurry_ = true;
+  queue_changed_.notify_all();
   queue_changed_.wait(lock, [this] { return queue_.empty() && !writing_; });
+  hurry_ = false;
+}
+
+int64_t ProgramCache::NowNs() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+bool ProgramCache::Quiet() const {
+  constexpr int64_t kQuietNs = 250'000'000, kPatienceNs = 10'000'000'000;
+  const int64_t now = NowNs();
+  return now - last_activity_ns_.load(std::memory_order_relaxed) >= kQuietNs ||
+         now - queued_ns_ >= kPatienceNs;
 }
 
 void ProgramCache::Work() {
@@ -397,6 +412,9 @@ void ProgramCache::Work() {
     queue_changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     // At the end the rest is still written: a program that runs once would never fill the cache.
     if (queue_.empty()) return;
+    while (!stop_ && !hurry_ && !Quiet()) {
+      queue_changed_.wait_for(lock, std::chrono::milliseconds(100));
+    }
     const std::shared_ptr<BuiltProgram> program = std::move(queue_.front());
     queue_.pop_front();
     writing_ = true;

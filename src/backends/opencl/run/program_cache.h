@@ -3,7 +3,9 @@
 #define TIMCL_BACKENDS_OPENCL_RUN_PROGRAM_CACHE_H_
 
 #include <CL/opencl.hpp>
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -71,7 +73,10 @@ class ProgramCache {
   /// kernels have all run is written to disk by a thread of the cache: before that its binary may
   /// hold no machine code, and asking for it takes long.
   void AfterFirstRun(const std::vector<BuiltKernel>& kernels);
-  /// Blocks until nothing is left to write.
+  /// To be called when work is handed to the device: drivers block launches of a program while its
+  /// binary is asked for (seconds for a large kernel), so the thread waits for a quiet moment.
+  void NoteActivity() { last_activity_ns_.store(NowNs(), std::memory_order_relaxed); }
+  /// Writes what is queued now, and blocks until nothing is left.
   void Flush();
 
  private:
@@ -88,6 +93,9 @@ class ProgramCache {
   std::string PathOf(const std::string& key) const;
   void Store(const BuiltProgram& program);
   void Work();
+  static int64_t NowNs();
+  /// Nothing was handed to the device for a while, or programs have waited for long enough.
+  bool Quiet() const;
 
   const cl::Device device_;
   const cl::Context context_;
@@ -100,7 +108,9 @@ class ProgramCache {
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
   std::deque<std::shared_ptr<BuiltProgram>> queue_;
-  bool writing_ = false, stop_ = false;
+  bool writing_ = false, stop_ = false, hurry_ = false;
+  int64_t queued_ns_ = 0;  // when the oldest entry of the queue was added
+  std::atomic<int64_t> last_activity_ns_ = 0;
   std::thread writer_;  // started with the first entry
 };
 

@@ -101,6 +101,7 @@ Status Session::Finish() {
   if (!working_) return Status();
   ++run_;
   const cl_int error = queue_.finish();
+  device_->programs().NoteActivity();
   working_ = error != CL_SUCCESS;  // then the end of the session waits once more
   if (error == CL_SUCCESS && !first_run_.empty()) {
     device_->programs().AfterFirstRun(first_run_);
