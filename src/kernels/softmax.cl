@@ -2,21 +2,30 @@
 // line. The form in float32 is part of the definition: exp2 of a product rounded twice, the sum in order, a reciprocal.
 #include "tensor.clh"
 #define LOG2_E 1.44269504f
+#define LANES 8
 kernel void softmax(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(LINES), REAL(BETA)) {
   const int line = get_global_id(0);
   if (line >= LINES) return;
   const int outer = line / INNER, base = outer * LENGTH * INNER + (line - outer * INNER);
   float most = -INFINITY;
   for (int k = 0; k < LENGTH; ++k) most = fmax(most, LOAD(X, base + k * INNER));
-  float sum = 0.0f;
-  for (int k = 0; k < LENGTH; ++k) {
-    const float scaled = (LOAD(X, base + k * INNER) - most) * BETA;
-    sum += exp2(scaled * LOG2_E);
-  }
-  const float inverse = 1.0f / sum;
-  for (int k = 0; k < LENGTH; ++k) {
-    const int i = base + k * INNER;
-    const float scaled = (LOAD(X, i) - most) * BETA;
-    STORE(Y, i, exp2(scaled * LOG2_E) * inverse);
+  float factor = 1.0f, sum = 0.0f;
+  // First the sum, then the results: exp2 twice is cheaper than memory for the first ones.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int k = 0; k < LENGTH; k += LANES) {
+      float lane[LANES];
+      const int lanes = min(LANES, LENGTH - k);
+      for (int l = 0; l < LANES; ++l) lane[l] = l < lanes ? LOAD(X, base + (k + l) * INNER) : most;
+      const float8 scaled = (vload8(0, lane) - most) * BETA;
+      vstore8(exp2(scaled * LOG2_E), 0, lane);
+      for (int l = 0; l < lanes; ++l) {
+        if (pass == 0) {
+          sum += lane[l];
+        } else {
+          STORE(Y, base + (k + l) * INNER, lane[l] * factor);
+        }
+      }
+    }
+    factor = 1.0f / sum;
   }
 }

@@ -331,30 +331,30 @@ void Cases(CaseMaker& make) {
     Add(make, f, u8, w_u8, y_u8, true, bias32, f.note);
     Add(make, f, i8, weight_of(DataType::INT8, f), y_i8, true, bias32, f.note);
   }
-  // Its shapes differ in what the kernels' code depends on: OT and STEP.
-  for (const size_t k : {size_t{5}, forms.size() - 1}) {
-    const Form& f = forms[k];
-    Add(make, f, f32, f32, f32, false, DataType::FLOAT32, "computed kernel and bias");
-    Add(make, f, f32, f32, f32, false, none, "computed kernel, no bias");
-    Add(make, f, f32, f32, f32, true, DataType::FLOAT16, "f16 bias");
-    Add(make, f, f16, f16, f16, true, DataType::FLOAT16, "f16");
-    Add(make, f, f16, f16, f32, true, DataType::FLOAT32, "f16 to f32");
-    Add(make, f, f32, f32, y_u8, true, DataType::FLOAT32, "f32 to u8");
-    Add(make, f, f32, w_i8, f32, true, DataType::FLOAT32, "f32 with an i8 kernel");
-    Add(make, f, u8, w_u8, y_u8, false, none, "u8, computed kernel, no bias");
-    Add(make, f, u8, w_u8, y_u8, false, bias32, "u8, computed kernel and bias");
-    Add(make, f, u8, w_u8, f32, true, bias32, "u8 to f32");
-    Add(make, f, u8, w_u8, f16, true, bias32, "u8 to f16");
-    Add(make, f, u8, w_u8, y_i16, true, bias32, "u8 to i16");
-    Add(make, f, u8, w_u8, y_u8, true, DataType::FLOAT32, "u8 with an f32 bias");
-    Add(make, f, u8, weight_of(DataType::UINT8, f), y_u8, true, bias32, "u8, u8 per channel");
-    Add(make, f, i8, w_i8, y_i8, true, bias32, "i8");
-    Add(make, f, i8, w_u8, y_i8, true, bias32, "i8 with a u8 kernel");
-    Add(make, f, i8_dfp, i8_dfp, y_i8_dfp, true, bias32, "i8 dynamic fixed point");
-    Add(make, f, i16, w_i16, y_i16, true, DataType::INT64, "i16, i64 bias");
-    Add(make, f, i16, w_i8, y_i16, true, bias32, "i16 with an i8 kernel");
-    Add(make, f, i16, weight_of(DataType::INT16, f), y_i16, true, none, "i16, i16 per channel");
-    Add(make, f, i16_dfp, i16_dfp, y_i16_dfp, true, bias32, "i16 dynamic fixed point");
+  // The two forms differ in what the kernel's code depends on, and share the rest of it.
+  const Form &f = forms[5], &depthwise = forms.back();
+  Add(make, f, f32, f32, f32, false, DataType::FLOAT32, "computed kernel and bias");
+  Add(make, f, f32, f32, f32, false, none, "computed kernel, no bias");
+  Add(make, f, f32, f32, f32, true, DataType::FLOAT16, "f16 bias");
+  Add(make, f, f16, f16, f32, true, DataType::FLOAT32, "f16 to f32");
+  Add(make, f, f32, w_i8, f32, true, DataType::FLOAT32, "f32 with an i8 kernel");
+  Add(make, f, u8, w_u8, y_u8, false, none, "u8, computed kernel, no bias");
+  Add(make, f, u8, w_u8, y_u8, false, bias32, "u8, computed kernel and bias");
+  Add(make, f, u8, w_u8, f16, true, bias32, "u8 to f16");
+  Add(make, f, u8, w_u8, y_i16, true, bias32, "u8 to i16");
+  Add(make, f, u8, w_u8, y_u8, true, DataType::FLOAT32, "u8 with an f32 bias");
+  Add(make, f, u8, weight_of(DataType::UINT8, f), y_u8, true, bias32, "u8, u8 per channel");
+  Add(make, f, i8, w_u8, y_i8, true, bias32, "i8 with a u8 kernel");
+  Add(make, f, i16, w_i8, y_i16, true, bias32, "i16 with an i8 kernel");
+  Add(make, f, i16, weight_of(DataType::INT16, f), y_i16, true, none, "i16, i16 per channel");
+  for (const Form* g : {&f, &depthwise}) {
+    Add(make, *g, f16, f16, f16, true, DataType::FLOAT16, "f16");
+    Add(make, *g, f32, f32, y_u8, true, DataType::FLOAT32, "f32 to u8");
+    Add(make, *g, u8, w_u8, f32, true, bias32, "u8 to f32");
+    Add(make, *g, i8, w_i8, y_i8, true, bias32, "i8");
+    Add(make, *g, i8_dfp, i8_dfp, y_i8_dfp, true, bias32, "i8 dynamic fixed point");
+    Add(make, *g, i16, w_i16, y_i16, true, DataType::INT64, "i16, i64 bias");
+    Add(make, *g, i16_dfp, i16_dfp, y_i16_dfp, true, bias32, "i16 dynamic fixed point");
   }
   Case c;
   Conv2dAttrs a;

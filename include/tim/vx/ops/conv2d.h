@@ -22,8 +22,8 @@ namespace ops {
 /// Wo = floor((W + left + right - ((Kw - 1) * dilation + 1)) / stride) + 1, Ho likewise. A declared
 /// output extent wins: so many positions are computed, cells beyond the input count as padding. Of
 /// a kernel with Ic > C the first C slices count. With a multiplier, output channel o reads input
-/// channel o / multiplier. Kernel and bias may be constant or computed. A constant FLOAT16 bias is
-/// replaced by a FLOAT32 copy.
+/// channel o / multiplier. Kernel and bias may be constant or computed. A FLOAT16 bias is read
+/// as it is.
 /// Attributes: stride {w, h}, at least 1; dilation {w, h}, 0 counts as 1; padding, or pad {left,
 /// right, top, bottom}; multiplier >= 0; weights and ksize are only kept (the kernel tensor
 /// decides); layouts are read by tim::transform::LayoutInference alone.

@@ -17,7 +17,7 @@ namespace ops {
 ///   weight  T[K, Oc] (any rank: the last dimension is Oc); also u8/i8/i16 SYMMETRIC_PER_CHANNEL
 ///   bias?   f32[Oc], or i32[Oc] with scale input * weight
 ///   output  T[Oc, dimensions of input after axis] for a constant weight, else T[Oc, B]
-/// A constant FLOAT16 bias is replaced by a FLOAT32 copy.
+/// A FLOAT16 bias is read as it is.
 /// Attributes: axis in [0, rank); weights = Oc for shape inference, 0 = taken from the weight
 /// tensor.
 /// Errors: kInvalidArgument if axis is out of range; kInvalidShape if K or the bias does not fit
