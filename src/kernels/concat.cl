@@ -1,8 +1,14 @@
-// Moves one input of a concatenation: lines of LENGTH elements go to lines of STRIDE elements, from START on.
+// Moves one input of a concatenation: lines of LENGTH elements go to lines of STRIDE elements, from START on. One
+// work-item moves RUN neighbours.
 #include "tensor.clh"
-kernel void concat(IN(X), OUT(Y), SIZE(LENGTH), SIZE(STRIDE), SIZE(START), SIZE(N)) {
-  const int i = get_global_id(0);
-  if (i >= N) return;
-  const int line = i / LENGTH;
-  COPY(Y, line * (STRIDE - LENGTH) + START + i, X, i);
+kernel void concat(IN(X), OUT(Y), SIZE(LENGTH), SIZE(STRIDE), SIZE(START), SIZE(ITEMS)) {
+  const int item = get_global_id(0);
+  if (item >= ITEMS) return;
+  const int items = (LENGTH + RUN - 1) / RUN, line = item / items, k = (item - line * items) * RUN;
+  const int from = line * LENGTH + k, to = line * STRIDE + START + k;
+  if (k + RUN <= LENGTH) {
+    for (int l = 0; l < RUN; ++l) COPY(Y, to + l, X, from + l);
+  } else {
+    for (int l = 0; l < LENGTH - k; ++l) COPY(Y, to + l, X, from + l);
+  }
 }

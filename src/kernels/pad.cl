@@ -1,35 +1,48 @@
-// Adds cells around a tensor; one work-item makes one element of the result.
+// Adds cells around a tensor; one work-item makes RUN neighbours of the result's fastest dimension.
 // MODE: 0 constant, 1 border cell, 2 mirror image with and 3 without the border cell. RANK dimensions are left after
-// neighbours without padding were joined. T has, for each: extent of the result, multiplier and shift of an exact
-// division by it (for i < 2^31), extent of the input, cells in front.
+// neighbours without padding were joined. T has, for each: extent of the result (work-items across for the fastest),
+// multiplier and shift of an exact division by it (for i < 2^31), extent of the input, cells in front.
 #include "tensor.clh"
-kernel void pad(IN(X), OUT(Y), DATA(T), SIZE(N), REAL(VALUE)) {
-  const int i = get_global_id(0);
-  if (i >= N) return;
-  uint rest = i;
-  int from = 0, stride = 1;
+// The cell of the input behind position c; unchanged where the constant stands.
+inline int FN(source)(int c, int extent) {
+#if MODE == 1
+  return clamp(c, 0, extent - 1);
+#elif MODE == 2
+  return c < 0 ? -1 - c : c >= extent ? 2 * extent - 1 - c : c;
+#elif MODE == 3
+  return c < 0 ? -c : c >= extent ? 2 * extent - 2 - c : c;
+#else
+  return c;
+#endif
+}
+kernel void pad(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS), REAL(VALUE)) {
+  const int item = get_global_id(0);
+  if (item >= ITEMS) return;
+  uint rest = T[0] == 1 ? item : mul_hi((uint)item, (uint)T[1]) >> T[2];
+  const int k = (item - (int)rest * T[0]) * RUN, to = (int)rest * LENGTH + k;
+  const int extent = T[3], first = k - T[4];
+  int line = 0, stride = extent;
   bool inside = true;
 #pragma unroll
-  for (int d = 0; d < RANK; ++d) {
-    const int extent = T[5 * d + 3];
+  for (int d = 1; d < RANK; ++d) {
     const uint q = d + 1 < RANK ? mul_hi(rest, (uint)T[5 * d + 1]) >> T[5 * d + 2] : 0;
-    int c = (int)(rest - q * (uint)T[5 * d]) - T[5 * d + 4];
+    const int c = FN(source)((int)(rest - q * (uint)T[5 * d]) - T[5 * d + 4], T[5 * d + 3]);
+    inside = inside && c >= 0 && c < T[5 * d + 3];
     rest = q;
-#if MODE == 0
-    inside = inside && c >= 0 && c < extent;
-#elif MODE == 1
-    c = clamp(c, 0, extent - 1);
-#elif MODE == 2
-    c = c < 0 ? -1 - c : c >= extent ? 2 * extent - 1 - c : c;
-#else
-    c = c < 0 ? -c : c >= extent ? 2 * extent - 2 - c : c;
-#endif
-    from += c * stride;
-    stride *= extent;
+    line += c * stride;
+    stride *= T[5 * d + 3];
   }
-  if (inside) {
-    COPY(Y, i, X, from);
-  } else {
-    STORE(Y, i, (acc_t)VALUE);
+  if (inside && first >= 0 && first + RUN <= extent) {
+    for (int l = 0; l < RUN; ++l) COPY(Y, to + l, X, line + first + l);
+    return;
+  }
+  const int end = min(RUN, LENGTH - k);
+  for (int l = 0; l < end; ++l) {
+    const int c = FN(source)(first + l, extent);
+    if (inside && c >= 0 && c < extent) {
+      COPY(Y, to + l, X, line + c);
+    } else {
+      STORE(Y, to + l, (acc_t)VALUE);
+    }
   }
 }

@@ -1,18 +1,22 @@
-// Reorders dimensions; one work-item moves one element. RANK dimensions are left after those that stay together were
-// joined. T has, for each dimension of the result: extent, multiplier and shift of an exact division by it (for
-// i < 2^31), and its stride in the input.
+// Reorders dimensions; one work-item moves RUN neighbours of the result's fastest dimension. RANK dimensions are left
+// after those that stay together were joined. T has, for each of them: extent (work-items across for the fastest),
+// multiplier and shift of an exact division by it (for i < 2^31), and its stride in the input.
 #include "tensor.clh"
-kernel void transpose(IN(X), OUT(Y), DATA(T), SIZE(N)) {
-  const int i = get_global_id(0);
-  if (i >= N) return;
-  uint rest = i;
-  int from = 0;
+kernel void transpose(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS)) {
+  const int item = get_global_id(0);
+  if (item >= ITEMS) return;
+  uint rest = T[0] == 1 ? item : mul_hi((uint)item, (uint)T[1]) >> T[2];
+  const int step = T[3], k = (item - (int)rest * T[0]) * RUN, to = (int)rest * LENGTH + k;
+  int from = k * step;
 #pragma unroll
-  for (int d = 0; d < RANK - 1; ++d) {
-    const uint q = mul_hi(rest, (uint)T[4 * d + 1]) >> T[4 * d + 2];
+  for (int d = 1; d < RANK; ++d) {
+    const uint q = d + 1 < RANK ? mul_hi(rest, (uint)T[4 * d + 1]) >> T[4 * d + 2] : 0;
     from += (int)(rest - q * (uint)T[4 * d]) * T[4 * d + 3];
     rest = q;
   }
-  from += (int)rest * T[4 * (RANK - 1) + 3];
-  COPY(Y, i, X, from);
+  if (k + RUN <= LENGTH) {
+    for (int l = 0; l < RUN; ++l) COPY(Y, to + l, X, from + l * step);
+  } else {
+    for (int l = 0; l < LENGTH - k; ++l) COPY(Y, to + l, X, from + l * step);
+  }
 }

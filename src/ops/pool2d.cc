@@ -134,29 +134,27 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps&) {
+Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
   const Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
   const int64_t count = op.out(0).type().count();
   if (count > INT32_MAX || op.in(0).type().count() > INT32_MAX) {
     return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
   }
+  const int64_t lanes = caps.is_cpu && ax.out >= 4 ? 8 : 1;
+  const int64_t items = (ax.out + lanes - 1) / lanes * (count / ax.out);
+  const bool vectors = op.in(0).dtype() == DataType::FLOAT32 && ax.stride <= 2;
   KernelSpec spec;
   spec.source = "pool2d.cl";
   spec.entry = "pool2d";
   spec.operands = {In(0, "X"), Out(0, "Y")};
-  spec.sizes = {{"IW", ax.in},
-                {"IH", ay.in},
-                {"KW", ax.window},
-                {"KH", ay.window},
-                {"OW", ax.out},
-                {"OH", ay.out},
-                {"STRIDE_X", ax.stride},
-                {"STRIDE_Y", ay.stride},
-                {"LEFT", ax.front},
-                {"TOP", ay.front},
-                {"N", count}};
-  spec.defines = {{"TYPE", to_string(static_cast<int>(op.attrs<Pool2dAttrs>().type))}};
-  spec.global = {static_cast<size_t>(count), 1, 1};
+  spec.sizes = {{"IW", ax.in},           {"IH", ay.in},           {"KW", ax.window},
+                {"KH", ay.window},       {"OW", ax.out},          {"OH", ay.out},
+                {"STRIDE_X", ax.stride}, {"STRIDE_Y", ay.stride}, {"LEFT", ax.front},
+                {"TOP", ay.front},       {"ITEMS", items}};
+  spec.defines = {{"TYPE", to_string(static_cast<int>(op.attrs<Pool2dAttrs>().type))},
+                  {"LANES", to_string(lanes)},
+                  {"STEP", to_string(vectors ? ax.stride : 0)}};
+  spec.global = {static_cast<size_t>(items), 1, 1};
   spec.local = {64, 1, 1};
   spec.float_math = true;
   spec.epilogue = KernelSpec::Epilogue::kScalar;
