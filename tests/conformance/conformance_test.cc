@@ -26,7 +26,7 @@ struct Flags {
   std::vector<std::string> ops;
   uint64_t seed = 42;
   size_t chunk = 400;
-  bool quick = false, fail_fast = false, float_first = false, list = false, sources = false;
+  bool as_gpu = false, quick = false, fail_fast = false, float_first = false, list = false, sources = false;
 };
 Flags flags;
 
@@ -52,6 +52,7 @@ Result<std::shared_ptr<Backend>>& Device() {
     options.cache_dir = Env("TIMCL_CACHE_DIR");
     options.kernel_dir = Env("TIMCL_KERNEL_DIR");
     options.icd_vendors = Env("OCL_ICD_VENDORS");
+    options.as_discrete_gpu = flags.as_gpu;
     return new Result<std::shared_ptr<Backend>>(opencl::CreateBackend(options));
   }();
   return *device;
@@ -169,6 +170,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--fail-fast", flags.fail_fast, "stop at the first operator that fails");
   app.add_flag("--float-first", flags.float_first,
                "cases that are all float32 go first: they share few kernel variants");
+  app.add_flag("--as-gpu", flags.as_gpu, "kernels and copies as for a GPU with memory of its own");
   app.add_flag("--list", flags.list, "print the lines of all cases");
   app.add_flag("--sources", flags.sources, "print the kernel files of each operator");
   CLI11_PARSE(app, argc, argv);

@@ -130,7 +130,11 @@ class OpenClBackend : public Backend {
 }  // namespace
 
 Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
-  TIMCL_ASSIGN(const DeviceChoice choice, ChooseDevice(options.device, options.icd_vendors));
+  TIMCL_ASSIGN(DeviceChoice choice, ChooseDevice(options.device, options.icd_vendors));
+  if (options.as_discrete_gpu) {
+    DeviceCaps& caps = choice.entries[choice.index].caps;
+    caps.is_cpu = caps.shared_memory = caps.register_tiles_pay = false;
+  }
   ProgramCacheOptions cache;
   cache.cache_dir = options.cache_dir;
   cache.kernel_dir = options.kernel_dir;

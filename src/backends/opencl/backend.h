@@ -15,6 +15,9 @@ struct BackendOptions {
   std::string cache_dir;    // of program binaries; "" = none
   std::string kernel_dir;   // replaces built-in kernel sources by file name; "" = none
   std::string icd_vendors;  // value of OCL_ICD_VENDORS, for the message when there is no device
+  /// Kernels and copies as for a GPU with memory of its own, whatever the device is. For tests:
+  /// these paths are then run where there is only a CPU.
+  bool as_discrete_gpu = false;
 };
 
 /// kDevice when there is no OpenCL device that can be used; the text says where was looked and what
