@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "backends/opencl/run/cl_error.h"
 #include "base/log.h"
@@ -147,6 +149,26 @@ std::vector<std::string> NamesOf(const cl::Program& program) {
 
 }  // namespace
 
+/// A Context in static storage outlives the static objects of the driver and of the compiler inside
+/// it. So every writer ends at exit() already: Get is first called when kernels have been built and
+/// run, so this handler is registered after those objects were made and runs before they go.
+struct ProgramCache::LiveCaches {
+  std::mutex mutex;
+  std::set<ProgramCache*> caches;
+  static LiveCaches& Get() {
+    static LiveCaches* const live = [] {
+      auto* made = new LiveCaches();  // never destroyed: caches may go after every static object
+      std::atexit([] {
+        LiveCaches& all = Get();
+        const std::lock_guard lock(all.mutex);
+        for (ProgramCache* cache : all.caches) cache->Stop();
+      });
+      return made;
+    }();
+    return *live;
+  }
+};
+
 ProgramCache::ProgramCache(const DeviceEntry& device, const cl::Context& context,
                            const ProgramCacheOptions& options)
     : device_(device.device), context_(context), options_(options) {
@@ -160,6 +182,15 @@ ProgramCache::ProgramCache(const DeviceEntry& device, const cl::Context& context
 }
 
 ProgramCache::~ProgramCache() {
+  if (listed_) {
+    LiveCaches& live = LiveCaches::Get();
+    const std::lock_guard lock(live.mutex);
+    live.caches.erase(this);
+  }
+  Stop();
+}
+
+void ProgramCache::Stop() {
   {
     const std::lock_guard lock(queue_mutex_);
     stop_ = true;
@@ -370,6 +401,12 @@ std::shared_ptr<BuiltProgram> ProgramCache::Load(const Text& text, const std::st
 
 void ProgramCache::AfterFirstRun(const std::vector<BuiltKernel>& kernels) {
   if (options_.cache_dir.empty()) return;
+  std::call_once(listed_once_, [this] {
+    LiveCaches& live = LiveCaches::Get();
+    const std::lock_guard lock(live.mutex);
+    live.caches.insert(this);
+    listed_ = true;
+  });
   const std::lock_guard lock(queue_mutex_);
   bool queued = false;
   for (const BuiltKernel& k : kernels) {
@@ -381,7 +418,7 @@ void ProgramCache::AfterFirstRun(const std::vector<BuiltKernel>& kernels) {
     queue_.push_back(k.program);
     queued = true;
   }
-  if (!queued) return;
+  if (!queued || stop_) return;
   queued_ns_ = NowNs();
   if (!writer_.joinable()) writer_ = std::thread([this] { Work(); });
   queue_changed_.notify_all();

@@ -93,6 +93,9 @@ class ProgramCache {
   std::string PathOf(const std::string& key) const;
   void Store(const BuiltProgram& program);
   void Work();
+  /// Writes what is queued and ends the thread; nothing is queued from then on.
+  void Stop();
+  struct LiveCaches;
   static int64_t NowNs();
   /// Nothing was handed to the device for a while, or programs have waited for long enough.
   bool Quiet() const;
@@ -108,6 +111,8 @@ class ProgramCache {
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
   std::deque<std::shared_ptr<BuiltProgram>> queue_;
+  std::once_flag listed_once_;
+  bool listed_ = false;  // among the caches that end at exit()
   bool writing_ = false, stop_ = false, hurry_ = false;
   int64_t queued_ns_ = 0;  // when the oldest entry of the queue was added
   std::atomic<int64_t> last_activity_ns_ = 0;
