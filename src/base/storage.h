@@ -45,7 +45,8 @@ class Storage : public kernel::Memory {
  private:
   Storage() = default;
   void* data_ = nullptr;
-  void* block_ = nullptr;  // what malloc returned
+  void* block_ = nullptr;  // what the allocator returned
+  size_t mapped_ = 0;      // bytes of a block that was mapped, 0 for one of malloc
   void* owned_ = nullptr;  // start of our block (header included) while data_ points into it
   size_t bytes_ = 0;
   mutable uint64_t version_ = 1;

@@ -151,7 +151,7 @@ Tile ChooseTile(const Matmul& p) {
   if (p.weights_are_rows) {
     if (p.n < 32) return {8, 1};
     if (p.n < 64) return {6, p.n == 32 ? 2 : p.n <= 48 ? 3 : 4};  // one tile across
-    return {8, 2};
+    return {8, 3};
   }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
   if (p.m == 1) return {1, 4};
