@@ -139,9 +139,9 @@ void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integ
   w.Define(x + "_LOAD", "(i)", load);
 }
 
-void WriteOutput(Writer& w, const std::string& y, const TensorType& own,
-                 const std::vector<Stage>& stages, const TensorType& final_type, bool integer_math,
-                 bool vector_epilogue, std::vector<ScalarArg>* args) {
+void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stages,
+                 const TensorType& final_type, bool integer_math, bool vector_epilogue,
+                 std::vector<ScalarArg>* args) {
   const char* type = OpenClType(final_type.dtype);
   w.Define(y + "_t", "", type);
   std::string params = fmt::format("__global {}* restrict {}", type, y);
@@ -215,7 +215,6 @@ void WriteOutput(Writer& w, const std::string& y, const TensorType& own,
     w.Define("EPILOGUE", "(v)", with_first("(v)"));
     w.Define("EPILOGUE16", "(v)", vector_chain);
   }
-  (void)own;
 }
 
 /// Names that the source itself defines, so that they can be undefined behind it.
@@ -306,11 +305,10 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
         break;
       case Kind::kOutput:
         if (o.index == 0) {
-          WriteOutput(w, o.name, outs[0], stages, final_type, integer_math,
+          WriteOutput(w, o.name, stages, final_type, integer_math,
                       spec.epilogue == KernelSpec::Epilogue::kVector, &v.operand_args[k]);
         } else {
-          WriteOutput(w, o.name, outs.at(o.index), {}, outs[o.index], integer_math, false,
-                      &v.operand_args[k]);
+          WriteOutput(w, o.name, {}, outs.at(o.index), integer_math, false, &v.operand_args[k]);
         }
         break;
       case Kind::kData:
