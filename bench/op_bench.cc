@@ -102,12 +102,10 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
   if (!(*one)->report.ops.empty()) state.SetLabel((*one)->report.ops[0].kernel);
 }
 
-TensorType F32(Shape shape) { return {DataType::FLOAT32, std::move(shape), Quantization()}; }
-
 /// 1x1 convolution, once per kernel candidate.
 void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, const Shape& x,
                     const Shape& w, const Shape& b) {
-  const OpDef* def = Ops().Find(kind);
+  const auto def = Ops().Find(kind);
   if (def == nullptr) return;
   auto parsed = def->schema->from_map(attrs);
   if (!parsed.ok()) {
@@ -116,10 +114,10 @@ void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, co
   }
   Case c;
   c.attrs = AnyAttrs(def->schema, *parsed);
-  c.inputs = {{F32(x)}, {F32(w), true}, {F32(b), true}};
-  c.outputs = {F32({})};
-  for (int k = 0; k < 4 && def->kernels[k].make != nullptr; ++k) {
-    const std::string label = fmt::format("{}/{}", name, def->kernels[k].name);
+  c.inputs = {{cases::F32(x)}, {cases::F32(w), true}, {cases::F32(b), true}};
+  c.outputs = {cases::F32()};
+  for (int k = 0; k < static_cast<int>(def->kernels.size()); ++k) {
+    const std::string label = fmt::format("{}/{}", name, def->kernels.begin()[k].name);
     benchmark::RegisterBenchmark(label.c_str(),
                                  [def, c, k](benchmark::State& s) { RunOne(s, *def, c, k, true); })
         ->UseManualTime()
@@ -131,6 +129,7 @@ void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, co
 class Registrar : public CaseMaker {
  public:
   explicit Registrar(const OpDef& def) : def_(def) {}
+  const OpDef& def() const override { return def_; }
   void Add(Case c) override {
     if (!c.bench) return;
     std::string types;
@@ -178,7 +177,7 @@ int main(int argc, char** argv) {
                           {1000});
   }
   std::vector<std::unique_ptr<bench::Registrar>> registrars;
-  for (const OpDef* def : bench::Ops().All()) {
+  for (const auto& def : bench::Ops().All()) {
     if (def->cases == nullptr) continue;
     registrars.push_back(std::make_unique<bench::Registrar>(*def));
     def->cases(*registrars.back());

@@ -31,25 +31,34 @@ std::string Count(uint64_t count, const char* singular) {
 std::string CompileReport::ToText() const {
   std::string text;
   if (!ops.empty()) {
-    std::vector<Row> rows{{"op", "kind", "backend", "kernel", "reason"}};
+    struct Line {
+      Row row;
+      const OpPlacement* op;
+    };
+    std::vector<Line> lines{{{"op", "kind", "backend", "kernel", "reason"}, nullptr}};
+    const std::string* whole = nullptr;  // the composed op whose parts are being listed
     for (const OpPlacement& op : ops) {
-      rows.push_back({op.op, op.kind, op.backend, op.kernel, op.reason});
+      if (!op.part_of.empty() && (whole == nullptr || *whole != op.part_of))
+        lines.push_back({{op.part_of, "", "", "expanded", ""}, nullptr});
+      whole = &op.part_of;
+      lines.push_back(
+          {{(op.part_of.empty() ? "" : "  ") + op.op, op.kind, op.backend, op.kernel, op.reason},
+           &op});
     }
     std::array<size_t, kColumns> widths{};
-    for (const Row& row : rows) {
-      for (size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], Width(row[i]));
+    for (const Line& line : lines) {
+      for (size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], Width(line.row[i]));
     }
-    for (size_t r = 0; r < rows.size(); ++r) {
-      std::string line;
+    for (const Line& line : lines) {
+      std::string out;
       for (size_t i = 0; i < kColumns; ++i) {
-        if (i != 0) line += " | ";
-        line += rows[r][i] + std::string(widths[i] - Width(rows[r][i]), ' ');
+        if (i != 0) out += " | ";
+        out += line.row[i] + std::string(widths[i] - Width(line.row[i]), ' ');
       }
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + "\n";
-      if (r == 0) continue;
-      for (const std::string& refusal : ops[r - 1].refusals)
-        text += "    refused: " + refusal + "\n";
+      out.erase(out.find_last_not_of(' ') + 1);
+      text += out + "\n";
+      if (line.op == nullptr) continue;
+      for (const std::string& refusal : line.op->refusals) text += "    refused: " + refusal + "\n";
     }
   }
   for (const std::string& warning : warnings) text += "warning: " + warning + "\n";

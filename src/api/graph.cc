@@ -314,7 +314,6 @@ Result<std::unique_ptr<ir::Graph>> GraphImpl::Lower(
     const OpImpl& impl = *op->impl();
     ir::Node n;
     n.def = impl.def;
-    n.owned_def = impl.owned_def;
     n.attrs = impl.attrs;
     n.name = impl.name;
     n.number = static_cast<int>(impl.uid);
@@ -366,7 +365,8 @@ Status GraphImpl::DoCompile() {
   run_memory_.clear();
   executable_.reset();
   std::vector<std::pair<std::shared_ptr<TensorImpl>, int>> written;
-  TIMCL_ASSIGN(auto graph, Lower(&commits_, &report_.warnings, &written));
+  TIMCL_ASSIGN(const std::shared_ptr<ir::Graph> graph,
+               Lower(&commits_, &report_.warnings, &written));
   if (outputs_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no OUTPUT tensor");
   for (const std::string& w : report_.warnings)
     base::Log("compile", base::LogLevel::kWarn, "{}", w);
@@ -381,7 +381,7 @@ Status GraphImpl::DoCompile() {
   }
   const std::lock_guard<std::mutex> turn(context_->compile_mutex());
   auto executable =
-      compiler::Compile(*graph, context_->ops(), context_->backends(), options, &report_);
+      compiler::Compile(graph, context_->ops(), context_->backends(), options, &report_);
   // Outputs that were left open, or whose declared shape the op overrules (pooling), have their
   // memory and shape now.
   for (const auto& [tensor, id] : written) {

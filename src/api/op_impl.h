@@ -17,12 +17,12 @@ class GraphImpl;
 /// What an Operation holds: its definition, attributes and operands in the order of binding.
 class OpImpl {
  public:
-  OpImpl(Graph* graph, const OpDef* def, AnyAttrs attrs);
+  OpImpl(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs);
 
   Graph* graph = nullptr;
   GraphImpl* owner = nullptr;  // null when the graph is not ours (a mock)
-  const OpDef* def = nullptr;  // null: an op code that this library does not know
-  std::shared_ptr<const OpDef> owned_def;
+  /// Null: an op code that this library does not know.
+  std::shared_ptr<const OpDef> def;
   AnyAttrs attrs;
   uint32_t unknown_kind = 0;
   std::vector<std::shared_ptr<Tensor>> inputs, outputs;

@@ -9,19 +9,23 @@
 
 namespace tim::vx {
 
-OpImpl::OpImpl(Graph* g, const OpDef* d, AnyAttrs a)
-    : graph(g), owner(dynamic_cast<GraphImpl*>(g)), def(d), attrs(std::move(a)) {
+OpImpl::OpImpl(Graph* g, std::shared_ptr<const OpDef> d, AnyAttrs a)
+    : graph(g), owner(dynamic_cast<GraphImpl*>(g)), def(std::move(d)), attrs(std::move(a)) {
   if (owner != nullptr) uid = owner->NextUid();
 }
 
 Operation::Operation() = default;
 Operation::~Operation() = default;
 Operation::Operation(Graph* graph, const OpDef& def, AnyAttrs attrs)
-    : impl_(std::make_unique<OpImpl>(graph, &def, std::move(attrs))) {}
+    : impl_(std::make_unique<OpImpl>(graph, nullptr, std::move(attrs))) {
+  // What the name means in the graph's context, so that an override reaches typed classes too; for
+  // a class of the app's own, whose definition is not registered, the one given.
+  if (impl_->owner != nullptr) impl_->def = impl_->owner->context()->ops().Find(def.name);
+  if (impl_->def == nullptr) impl_->def = std::make_shared<const OpDef>(def);
+}
 
 void Operation::SetRuntimeDef(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs) {
-  impl_ = std::make_unique<OpImpl>(graph, def.get(), std::move(attrs));
-  impl_->owned_def = std::move(def);
+  impl_ = std::make_unique<OpImpl>(graph, std::move(def), std::move(attrs));
 }
 
 BuiltinOp::BuiltinOp(Graph* graph, uint32_t kind, int, int, DataLayout) {

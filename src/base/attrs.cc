@@ -188,6 +188,24 @@ std::string AttrMap::ToText() const {
 
 Result<AttrMap> ParseAttrs(std::string_view text) { return Parser(text).Map(); }
 
+const char* attrs_detail::EnumeratorName(EnumList list, int64_t value) {
+  for (const EnumName& e : list) {
+    if (e.value == value) return e.name;
+  }
+  return nullptr;
+}
+bool attrs_detail::EnumeratorValue(EnumList list, std::string_view name, int64_t* value) {
+  for (const EnumName& e : list) {
+    if (name == e.name) return *value = e.value, true;
+  }
+  return false;
+}
+std::string attrs_detail::EnumChoices(EnumList list) {
+  std::string text = "one of";
+  for (const EnumName& e : list) text += fmt::format(" {}", e.name);
+  return text;
+}
+
 std::vector<std::string> attrs_detail::SplitNames(const char* text) {
   std::vector<std::string> names;
   std::string name;

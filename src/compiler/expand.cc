@@ -13,63 +13,73 @@ class Builder : public ExpandBuilder {
   Builder(ir::Graph& graph, int node, const OpRegistry& registry)
       : graph_(graph), node_(node), op_(graph.view(node)), registry_(registry) {}
 
+  using ExpandBuilder::Add;
+  using ExpandBuilder::Constant;
   const OpView& op() const override { return op_; }
   Value in(size_t i) override { return op_.in(i).id(); }
+  Value out(size_t i) override { return op_.out(i).id(); }
 
-  Value Constant(float value) override {
+  Value Constant(const TensorType& type, const void* data) override {
+    const auto bytes = type.CheckedBytes();
+    if (!bytes.ok()) return Fail(bytes.status().AtOp(op_.label()));
     ir::Value v;
-    v.type = {DataType::FLOAT32, {1}, Quantization()};
+    v.type = type;
     v.role = ir::Role::kConstant;
-    v.storage = base::Storage::Allocate(sizeof value);
-    if (v.storage == nullptr) {
-      Fail(op_.Error(Code::kOutOfMemory, "no memory for a constant"));
-      return -1;
-    }
-    std::memcpy(v.storage->data(), &value, sizeof value);
+    v.storage = base::Storage::Allocate(*bytes);
+    if (v.storage == nullptr)
+      return Fail(op_.Error(Code::kOutOfMemory, "no memory for a constant"));
+    std::memcpy(v.storage->data(), data, *bytes);
     return graph_.AddValue(std::move(v));
   }
 
-  Value Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
-            const TensorType& like) override {
+  Value Between(const TensorType& like) override {
     ir::Value v;
     v.type = {like.dtype, Shape(), like.quant};
     v.infer_shape = true;
-    const int out = graph_.AddValue(std::move(v));
-    AddNode(kind, attrs, inputs, out);
-    return out;
+    return graph_.AddValue(std::move(v));
   }
 
-  void AddTo(size_t output, std::string_view kind, const AttrMap& attrs,
-             const std::vector<Value>& inputs) override {
-    AddNode(kind, attrs, inputs, op_.out(output).id());
+  void Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
+           const std::vector<Value>& outputs) override {
+    ir::Node n;
+    n.def = registry_.Find(kind);
+    if (n.def == nullptr) {
+      Fail(
+          op_.Error(Code::kNotFound, fmt::format("its expansion names the unknown op '{}'", kind)));
+      return;
+    }
+    if (n.def->schema != nullptr) {
+      auto parsed = n.def->schema->from_map(attrs);
+      if (!parsed.ok()) {
+        Fail(op_.Error(parsed.status().code(),
+                       fmt::format("its expansion into {}: {}", kind, parsed.status().detail())));
+        return;
+      }
+      n.attrs = AnyAttrs(n.def->schema, *parsed);
+    }
+    for (const Value v : inputs) Check(v, v == -1);
+    for (const Value v : outputs) Check(v, false);
+    if (!status_.ok()) return;
+    n.inputs = inputs;
+    n.outputs = outputs;
+    n.expanded_from = node_;
+    // AddNode of the graph may move the nodes: copy what is needed of the expanded one first.
+    n.number = graph_.node(node_).number;
+    n.name = graph_.node(node_).name;
+    added_.push_back(graph_.AddNode(std::move(n)));
   }
 
   const Status& status() const { return status_; }
   const std::vector<int>& added() const { return added_; }
 
  private:
-  void Fail(Status s) {
+  Value Fail(Status s) {
     if (status_.ok()) status_ = std::move(s);
+    return -1;
   }
-
-  void AddNode(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
-               int out) {
-    const OpDef* def = registry_.Find(kind);
-    if (def == nullptr)
-      return Fail(
-          op_.Error(Code::kNotFound, fmt::format("its expansion names the unknown op '{}'", kind)));
-    auto parsed =
-        def->schema ? def->schema->from_map(attrs) : Result<std::shared_ptr<const void>>(nullptr);
-    if (!parsed.ok()) return Fail(op_.Error(parsed.status().code(), parsed.status().message()));
-    ir::Node n;
-    n.def = def;
-    n.attrs = AnyAttrs(def->schema, *parsed);
-    n.inputs = inputs;
-    n.outputs = {out};
-    // AddNode of the graph may move the nodes: copy what is needed of the expanded one first.
-    n.number = graph_.node(node_).number;
-    n.name = graph_.node(node_).name;
-    added_.push_back(graph_.AddNode(std::move(n)));
+  void Check(Value v, bool left_out) {
+    if (left_out || (v >= 0 && v < static_cast<int>(graph_.values().size()))) return;
+    Fail(op_.Error(Code::kInternal, fmt::format("its expansion uses {}, which is no value", v)));
   }
 
   ir::Graph& graph_;

@@ -28,11 +28,30 @@ Result<int> PinnedTo(const OpView& op, const std::vector<RankedBackend>& backend
   return -1;
 }
 
+/// No backend takes the ops `left`: every refusal of each. Where a backend tried and failed, its
+/// own failure (a kernel that does not build, say) is the error.
+Status NobodyRuns(const ir::Graph& graph, const std::set<int>& left, size_t ops,
+                  const Assignment& a, const Excluded& excluded) {
+  for (int id : left) {
+    if (const auto it = excluded.find(id); it != excluded.end() && !it->second.empty())
+      return it->second.begin()->second.AtOp(graph.view(id).label());
+  }
+  std::string text;
+  for (int id : left) {
+    text += fmt::format("\n  {}:", graph.view(id).label());
+    for (const auto& r : a.refusals_of[static_cast<size_t>(id)]) text += "\n    " + r;
+  }
+  return Status::Error(Code::kUnsupported,
+                       fmt::format("no backend runs {} of {} ops:{}", left.size(), ops, text))
+      .AtOp(graph.view(*left.begin()).label());
+}
+
 }  // namespace
 
-Result<Assignment> Assign(ir::Graph& graph, const OpRegistry& registry,
+Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegistry& registry,
                           const std::vector<RankedBackend>& backends, const Options& options,
-                          const std::map<int, std::map<int, std::string>>& excluded) {
+                          const Excluded& excluded) {
+  ir::Graph& graph = *shared;
   for (int round = 0; round <= kMaxExpansions; ++round) {
     TIMCL_ASSIGN(const std::vector<int> order, graph.TopologicalOrder());
     Assignment a;
@@ -58,7 +77,7 @@ Result<Assignment> Assign(ir::Graph& graph, const OpRegistry& registry,
                             backends[static_cast<size_t>(pin->second)].backend->Info().name);
         } else if (const auto it = excluded.find(id);
                    it != excluded.end() && it->second.count(static_cast<int>(b)) != 0) {
-          why = it->second.at(static_cast<int>(b));
+          why = it->second.at(static_cast<int>(b)).detail();
         }
         if (why.empty()) {
           offered.push_back(id);
@@ -68,7 +87,7 @@ Result<Assignment> Assign(ir::Graph& graph, const OpRegistry& registry,
       }
       if (offered.empty()) continue;
       Selection selection;
-      TIMCL_TRY(backends[b].backend->Partition(GraphView(&graph, offered), &selection));
+      TIMCL_TRY(backends[b].backend->Partition(GraphView(shared, offered), &selection));
       for (int id : offered) {
         const auto it = selection.answers().find(id);
         const Selection::Answer answer =
@@ -94,16 +113,7 @@ Result<Assignment> Assign(ir::Graph& graph, const OpRegistry& registry,
     }
     if (to_expand.empty()) {
       if (left.empty()) return a;
-      Status error;
-      std::string text;
-      for (int id : left) {
-        text += fmt::format("\n  {}:", graph.view(id).label());
-        for (const auto& r : a.refusals_of[static_cast<size_t>(id)]) text += "\n    " + r;
-      }
-      const OpView first = graph.view(*left.begin());
-      return Status::Error(Code::kUnsupported, fmt::format("no backend runs {} of {} ops:{}",
-                                                           left.size(), order.size(), text))
-          .AtOp(first.label());
+      return NobodyRuns(graph, left, order.size(), a, excluded);
     }
     for (int id : to_expand) {
       base::Log("select", base::LogLevel::kDebug, "{} is expanded", graph.view(id).label());

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -59,19 +60,19 @@ std::string LabelOf(const GraphView& view) {
   return label;
 }
 
-}  // namespace
+/// The graph divided among the backends, each part compiled and loaded.
+struct Compiled {
+  Assignment assignment;
+  std::vector<Partition> partitions;
+  std::vector<GraphView> views;                    // by partition
+  std::vector<std::pair<size_t, size_t>> unit_of;  // by partition: backend, index among its own
+  std::vector<CompiledUnits> units;                // by backend
+  std::vector<LoadedUnits> loaded;                 // by backend
+};
 
-Result<std::unique_ptr<runtime::Executable>> Compile(ir::Graph& graph, const OpRegistry& registry,
-                                                     const std::vector<RankedBackend>& backends,
-                                                     const Options& options,
-                                                     CompileReport* report) {
-  const auto start = std::chrono::steady_clock::now();
-  Dumper dump(options.dump_dir);
-  dump.Graph("built", graph);
-  TIMCL_TRY(ir::CheckInvariants(graph, false));
-  TIMCL_TRY(InferTypes(graph));
-  // Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
-  // now that it is known.
+/// Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
+/// now that it is known.
+Status AllocateOutputs(ir::Graph& graph) {
   for (ir::Value& v : graph.values()) {
     if (v.role != ir::Role::kOutput || v.producer < 0) continue;
     TIMCL_ASSIGN(const size_t bytes, v.type.CheckedBytes());
@@ -92,70 +93,118 @@ Result<std::unique_ptr<runtime::Executable>> Compile(ir::Graph& graph, const OpR
           .AtTensor(v.name);
     }
   }
-  dump.Graph("infer_types", graph);
-  TIMCL_TRY(FoldConstants(graph));
-  dump.Graph("fold", graph);
+  return Status();
+}
 
-  // A partition that its backend cannot compile after all goes to the next one: assign again
-  // without that pair.
-  std::map<int, std::map<int, std::string>> excluded;
-  Assignment assignment;
-  std::vector<Partition> partitions;
-  std::vector<GraphView> views;
-  std::vector<CompiledUnits> units(backends.size());
-  std::vector<std::pair<size_t, size_t>>
-      unit_of;  // partition -> (backend, index among the backend's)
-  for (bool again = true; again;) {
-    again = false;
-    TIMCL_ASSIGN(assignment, Assign(graph, registry, backends, options, excluded));
-    TIMCL_TRY(ir::CheckInvariants(graph, true));
-    partitions = Group(graph, assignment);
-    views.clear();
-    unit_of.clear();
-    units.assign(backends.size(), {});
-    std::vector<std::vector<GraphView>> parts(backends.size());
-    for (const Partition& p : partitions) {
-      views.emplace_back(&graph, p.nodes);
-      const size_t b = static_cast<size_t>(p.backend);
-      unit_of.emplace_back(b, parts[b].size());
-      parts[b].push_back(views.back());
+/// Notes what a backend refused of its own parts. kInternal when it refuses an op that it was not
+/// given.
+Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphView>& parts,
+               size_t backend, const std::string& name, Excluded* excluded) {
+  for (const auto& [id, why] : refusals) {
+    const bool given = std::any_of(parts.begin(), parts.end(), [&, op = id](const GraphView& part) {
+      return std::any_of(part.Ops().begin(), part.Ops().end(),
+                         [&](const OpView& o) { return o.id() == op; });
+    });
+    if (!given) {
+      return Status::Error(
+          Code::kInternal,
+          fmt::format("backend '{}' refuses op {}, which it was not given", name, id));
     }
-    for (size_t b = 0; b < backends.size(); ++b) {
-      if (parts[b].empty()) continue;
-      TIMCL_TRY(
-          backends[b].backend->Compile(parts[b], {options.fuse, options.dump_dir}, &units[b]));
-      for (const auto& [part, why] : units[b].refusals) {
-        for (const OpView& op : parts[b].at(part).Ops())
-          excluded[op.id()][static_cast<int>(b)] = why;
-        again = true;
-      }
-      if (!again && units[b].calls.size() != parts[b].size()) {
-        return Status::Error(
-            Code::kInternal,
-            fmt::format("backend '{}' compiled {} of {} partitions",
-                        backends[b].backend->Info().name, units[b].calls.size(), parts[b].size()));
-      }
+    (*excluded)[id][static_cast<int>(backend)] = why;
+  }
+  return Status();
+}
+
+/// Compiles and loads the parts of one backend. `again`: it refused some op after all.
+Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
+                    const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
+                    LoadedUnits* loaded, bool* again) {
+  Backend& backend = *ranked.backend;
+  const std::string& name = backend.Info().name;
+  TIMCL_TRY(backend.Compile(parts, env, units));
+  TIMCL_TRY(Exclude(units->refusals, parts, index, name, excluded));
+  if (!units->refusals.empty()) return *again = true, Status();
+  if (units->calls.size() != parts.size()) {
+    return Status::Error(Code::kInternal, fmt::format("backend '{}' compiled {} of {} partitions",
+                                                      name, units->calls.size(), parts.size()));
+  }
+  for (const Call& call : units->calls) {
+    if (call.module >= units->modules.size()) {
+      return Status::Error(Code::kInternal, fmt::format("backend '{}' names module {} of {}", name,
+                                                        call.module, units->modules.size()));
     }
   }
-  dump.Graph("partition", graph);
+  TIMCL_TRY(backend.Load(units->modules, units->calls, env, loaded));
+  TIMCL_TRY(Exclude(loaded->refusals, parts, index, name, excluded));
+  if (!loaded->refusals.empty()) return *again = true, Status();
+  if (loaded->kernels.size() != parts.size() ||
+      std::count(loaded->kernels.begin(), loaded->kernels.end(), nullptr) != 0) {
+    return Status::Error(Code::kInternal, fmt::format("backend '{}' loaded {} of {} partitions",
+                                                      name, loaded->kernels.size(), parts.size()));
+  }
+  return Status();
+}
 
+/// Assigns, groups, compiles and loads. An op that its backend cannot compile or load after all
+/// goes to the next one: everything is then done again without that pair.
+Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
+                         const std::vector<RankedBackend>& backends, const Options& options,
+                         Compiled* c) {
+  const CompileEnv env = {options.fuse, options.dump_dir};
+  Excluded excluded;
+  for (bool again = true; again;) {
+    again = false;
+    *c = Compiled();
+    TIMCL_ASSIGN(c->assignment, Assign(graph, registry, backends, options, excluded));
+    TIMCL_TRY(ir::CheckInvariants(*graph, true));
+    c->partitions = Group(*graph, c->assignment);
+    c->units.resize(backends.size());
+    c->loaded.resize(backends.size());
+    std::vector<std::vector<GraphView>> parts(backends.size());
+    for (const Partition& p : c->partitions) {
+      c->views.emplace_back(graph, p.nodes);
+      const size_t b = static_cast<size_t>(p.backend);
+      c->unit_of.emplace_back(b, parts[b].size());
+      parts[b].push_back(c->views.back());
+    }
+    for (size_t b = 0; b < backends.size() && !again; ++b) {
+      if (parts[b].empty()) continue;
+      TIMCL_TRY(CompileParts(backends[b], b, parts[b], env, &excluded, &c->units[b], &c->loaded[b],
+                             &again));
+    }
+  }
+  return Status();
+}
+
+/// "RNNCell#3 'cell'" for a part of that composed op, the outermost first: "A#1 / B#1".
+std::string PartOf(const ir::Graph& graph, int node) {
+  std::string path;
+  for (int at = graph.node(node).expanded_from; at >= 0; at = graph.node(at).expanded_from)
+    path = graph.view(at).label() + (path.empty() ? "" : " / ") + path;
+  return path;
+}
+
+/// Who runs each op, and why. An op on the fallback backend is a warning or an error, as the
+/// options say.
+Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                 const Options& options, const Compiled& c, CompileReport* report) {
   report->ops.clear();
-  report->partitions = partitions.size();
-  std::vector<std::string> clusters(graph.nodes().size());
-  for (size_t p = 0; p < partitions.size(); ++p) {
-    const size_t b = unit_of[p].first;
-    const CompiledUnits& u = units[b];
+  report->partitions = c.partitions.size();
+  for (size_t p = 0; p < c.partitions.size(); ++p) {
+    const size_t b = c.unit_of[p].first;
+    const CompiledUnits& u = c.units[b];
     const std::string& name = backends[b].backend->Info().name;
-    for (int id : partitions[p].nodes) {
-      clusters[static_cast<size_t>(id)] = fmt::format("{} {}", name, p);
+    for (int id : c.partitions[p].nodes) {
       OpPlacement place;
       const OpView op = graph.view(id);
       place.op = op.label();
       place.kind = std::string(op.kind());
+      place.origin = op.def().origin;
+      place.part_of = PartOf(graph, id);
       place.backend = name;
       if (const auto it = u.kernel_of.find(id); it != u.kernel_of.end()) place.kernel = it->second;
-      place.reason = assignment.reason_of[static_cast<size_t>(id)];
-      place.refusals = assignment.refusals_of[static_cast<size_t>(id)];
+      place.reason = c.assignment.reason_of[static_cast<size_t>(id)];
+      place.refusals = c.assignment.refusals_of[static_cast<size_t>(id)];
       if (const auto it = u.refused_kernels.find(id); it != u.refused_kernels.end()) {
         place.refusals.insert(place.refusals.end(), it->second.begin(), it->second.end());
       }
@@ -172,43 +221,83 @@ Result<std::unique_ptr<runtime::Executable>> Compile(ir::Graph& graph, const OpR
       report->ops.push_back(std::move(place));
     }
   }
-  if (dump.on()) dump.Write("graph.dot", ir::ToDot(graph, clusters));
+  return Status();
+}
 
+/// The loaded kernels with the memory that each looks at.
+std::vector<runtime::Step> MakeSteps(const ir::Graph& graph,
+                                     const std::vector<RankedBackend>& backends, Compiled* c) {
   std::vector<runtime::Step> steps;
-  std::vector<std::shared_ptr<const kernel::Memory>> keep;
-  for (const ir::Value& v : graph.values()) {
-    if (v.storage != nullptr) keep.push_back(v.storage);
-  }
-  for (size_t p = 0; p < partitions.size(); ++p) {
-    const auto [b, index] = unit_of[p];
-    const Call& call = units[b].calls[index];
+  for (size_t p = 0; p < c->partitions.size(); ++p) {
+    const auto [b, index] = c->unit_of[p];
+    const Call& call = c->units[b].calls[index];
     runtime::Step step;
     step.backend = backends[b].backend;
-    step.label = LabelOf(views[p]);
+    step.kernel = std::move(c->loaded[b].kernels[index]);
+    step.label = LabelOf(c->views[p]);
     step.scratch_bytes = call.scratch_bytes;
     step.persistent_bytes = call.persistent_bytes;
-    TIMCL_TRY(step.backend->Load(units[b].modules.at(call.module), call.entry, &step.kernel));
-    for (const TensorView& t : views[p].Inputs()) {
+    for (const TensorView& t : c->views[p].Inputs()) {
       step.io.inputs.push_back(BufferOf(graph, t));
       step.input_values.push_back(t.id());
     }
-    for (const TensorView& t : views[p].Outputs()) {
+    for (const TensorView& t : c->views[p].Outputs()) {
       step.io.outputs.push_back(BufferOf(graph, t));
       step.output_values.push_back(t.id());
     }
     steps.push_back(std::move(step));
   }
-  TIMCL_ASSIGN(auto executable, runtime::Executable::Create(std::move(steps), std::move(keep)));
+  return steps;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& shared,
+                                                     const OpRegistry& registry,
+                                                     const std::vector<RankedBackend>& backends,
+                                                     const Options& options,
+                                                     CompileReport* report) {
+  const auto start = std::chrono::steady_clock::now();
+  ir::Graph& graph = *shared;
+  Dumper dump(options.dump_dir);
+  dump.Graph("built", graph);
+  TIMCL_TRY(ir::CheckInvariants(graph, false));
+  TIMCL_TRY(InferTypes(graph));
+  TIMCL_TRY(AllocateOutputs(graph));
+  dump.Graph("infer_types", graph);
+  TIMCL_TRY(FoldConstants(graph));
+  dump.Graph("fold", graph);
+  Compiled compiled;
+  TIMCL_TRY(CompilePartitions(shared, registry, backends, options, &compiled));
+  dump.Graph("partition", graph);
+  TIMCL_TRY(ReportOps(graph, backends, options, compiled, report));
+  if (dump.on()) {
+    std::vector<std::string> clusters(graph.nodes().size());
+    for (size_t p = 0; p < compiled.partitions.size(); ++p) {
+      const std::string& name = backends[compiled.unit_of[p].first].backend->Info().name;
+      for (int id : compiled.partitions[p].nodes)
+        clusters[static_cast<size_t>(id)] = fmt::format("{} {}", name, p);
+    }
+    dump.Write("graph.dot", ir::ToDot(graph, clusters));
+  }
+
+  std::vector<std::shared_ptr<const kernel::Memory>> keep;
+  for (const ir::Value& v : graph.values()) {
+    if (v.storage != nullptr) keep.push_back(v.storage);
+  }
+  TIMCL_ASSIGN(auto executable,
+               runtime::Executable::Create(MakeSteps(graph, backends, &compiled), std::move(keep)));
   if (dump.on()) dump.Write("plan.txt", executable->PlanText());
   report->steps = executable->steps();
   report->syncs = executable->syncs();
   report->arena_bytes = executable->arena_bytes();
-  for (const CompiledUnits& u : units) {
+  for (size_t b = 0; b < backends.size(); ++b) {
+    const CompiledUnits& u = compiled.units[b];
     report->launches += u.launches;
-    report->programs_built += u.programs_built;
-    report->programs_from_cache += u.programs_from_cache;
     report->constant_bytes += u.constant_bytes;
     report->warnings.insert(report->warnings.end(), u.warnings.begin(), u.warnings.end());
+    report->programs_built += compiled.loaded[b].programs_built;
+    report->programs_from_cache += compiled.loaded[b].programs_from_cache;
   }
   report->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -34,7 +34,8 @@ struct Options {
 
 /// Runs all passes on `graph`. Shapes that were open are known afterwards, and outputs without
 /// memory have some, also when a later pass fails. The report is filled as far as compilation came.
-Result<std::unique_ptr<runtime::Executable>> Compile(ir::Graph& graph, const OpRegistry& registry,
+Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& graph,
+                                                     const OpRegistry& registry,
                                                      const std::vector<RankedBackend>& backends,
                                                      const Options& options, CompileReport* report);
 
@@ -57,11 +58,12 @@ struct Assignment {
   std::vector<std::string> reason_of;
   std::vector<std::vector<std::string>> refusals_of;
 };
-/// Asks the backends in order; expands what they want expanded, and asks again. `excluded[node]`
-/// holds backends that failed to compile it.
-Result<Assignment> Assign(ir::Graph& graph, const OpRegistry& registry,
+/// excluded[node][backend]: why that backend, which had selected the node, could not compile it.
+using Excluded = std::map<int, std::map<int, Status>>;
+/// Asks the backends in order; expands what they want expanded, and asks again.
+Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
                           const std::vector<RankedBackend>& backends, const Options& options,
-                          const std::map<int, std::map<int, std::string>>& excluded);
+                          const Excluded& excluded);
 
 struct Partition {
   int backend = 0;

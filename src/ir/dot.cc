@@ -28,6 +28,14 @@ std::string EdgeText(const Value& v) {
   return v.name.empty() ? type : v.name + "\n" + type;
 }
 
+/// The composed node of the user that this one is a part of; -1: it is the user's own.
+int WholeOf(const Graph& graph, int id) {
+  int whole = -1;
+  for (int at = graph.node(id).expanded_from; at >= 0; at = graph.node(at).expanded_from)
+    whole = at;
+  return whole;
+}
+
 }  // namespace
 
 std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of) {
@@ -42,11 +50,21 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
     const bool drawn = !name.empty();
     if (drawn)
       out += fmt::format("  subgraph cluster_{} {{\n    label={};\n", count++, Label(name));
-    for (size_t id : ids) {
-      const Node& n = graph.nodes()[id];
-      const std::string label = fmt::format("{}#{}{}", n.def != nullptr ? n.def->name : "?",
-                                            n.number, n.name.empty() ? "" : "\n" + n.name);
-      out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, Label(label));
+    // The parts of a composed op stand in a box of their own.
+    std::map<int, std::vector<size_t>> by_whole;
+    for (size_t id : ids) by_whole[WholeOf(graph, static_cast<int>(id))].push_back(id);
+    for (const auto& [whole, parts] : by_whole) {
+      if (whole >= 0) {
+        out += fmt::format("  subgraph cluster_{} {{\n    label={}; style=dashed;\n", count++,
+                           Label(graph.view(whole).label()));
+      }
+      for (size_t id : parts) {
+        const Node& n = graph.nodes()[id];
+        const std::string label = fmt::format("{}#{}{}", n.def != nullptr ? n.def->name : "?",
+                                              n.number, n.name.empty() ? "" : "\n" + n.name);
+        out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, Label(label));
+      }
+      if (whole >= 0) out += "  }\n";
     }
     if (drawn) out += "  }\n";
   }

@@ -32,9 +32,8 @@ struct Value {
 };
 
 struct Node {
-  const OpDef* def = nullptr;
-  std::shared_ptr<const OpDef> owned_def;  // ops made at run time
-  AnyAttrs attrs;
+  std::shared_ptr<const OpDef> def;
+  AnyAttrs attrs;            // by the schema of `def`: VerifyNode converts those of another library
   std::vector<int> inputs;   // value ids, -1 = left out
   std::vector<int> outputs;  // value ids
   /// What the op computes for each output: the value's type, its shape replaced by the inferred one
@@ -43,6 +42,7 @@ struct Node {
   std::string name;
   int number =
       0;  // in the user's order of creation; expansions keep the number of the op they come from
+  int expanded_from = -1;  // the composed node, dead by now, that this one is a part of
   bool dead = false;
 };
 

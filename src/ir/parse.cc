@@ -416,12 +416,12 @@ class Parser {
       }
       kind = std::string(word);
     }
-    const OpDef* def = registry_.Find(kind);
+    std::shared_ptr<const OpDef> def = registry_.Find(kind);
     if (def == nullptr) {
       return BadAt(word_at, fmt::format("there is no op of the kind {}", text::Quoted(kind)),
                    Code::kNotFound);
     }
-    return Operation(*def, results);
+    return Operation(std::move(def), results);
   }
 
   static std::optional<Role> RoleOf(std::string_view word) {
@@ -441,9 +441,11 @@ class Parser {
     return Define(id, at, std::move(v));
   }
 
-  Status Operation(const OpDef& def, const std::vector<std::pair<Integer, size_t>>& results) {
+  Status Operation(std::shared_ptr<const OpDef> shared,
+                   const std::vector<std::pair<Integer, size_t>>& results) {
     Op op;
-    op.node.def = &def;
+    const OpDef& def = *shared;
+    op.node.def = std::move(shared);
     op.node.number = static_cast<int>(ops_.size());
     if (Take('#')) {
       const size_t at = at_;

@@ -257,9 +257,11 @@ class Printer {
       inputs += n.inputs[i] == -1 ? "_" : fmt::format("%{}", n.inputs[i]);
     }
     const std::string attrs = n.attrs.Map().ToText();
-    out_ += fmt::format("{} = {}#{}{}({}){}{}\n", n.outputs.empty() ? "()" : results,
+    const std::string part =
+        n.expanded_from < 0 ? "" : "  // part of " + graph_.view(n.expanded_from).label();
+    out_ += fmt::format("{} = {}#{}{}({}){}{}{}\n", n.outputs.empty() ? "()" : results,
                         n.def == nullptr ? Quoted("") : Kind(n.def->name), n.number, Named(n.name),
-                        inputs, attrs.empty() ? "" : " {" + attrs + "}", types);
+                        inputs, attrs.empty() ? "" : " {" + attrs + "}", types, part);
   }
 
   const Graph& graph_;

@@ -73,6 +73,15 @@ Status CheckOperand(const OpView& op, const TensorView& t, const char* what, siz
 Status VerifyNode(Graph& graph, int id) {
   const OpView op = graph.view(id);
   const OpDef& def = op.def();
+  if (graph.node(id).attrs.schema() != def.schema) {
+    auto attrs = graph.node(id).attrs.By(def.schema);
+    if (!attrs.ok()) return attrs.status().AtOp(op.label());
+    graph.node(id).attrs = std::move(*attrs);
+  }
+  if (def.schema != nullptr && def.schema->check != nullptr) {
+    if (const Status s = def.schema->check(op.any_attrs().data()); !s.ok())
+      return s.AtOp(op.label());
+  }
   const Arity in = ParseArity(def.inputs), out = ParseArity(def.outputs);
   size_t bound = op.num_inputs();
   while (bound > 0 && !op.in(bound - 1).present()) --bound;
@@ -108,6 +117,7 @@ Status VerifyNode(Graph& graph, int id) {
     // A per-channel result needs its shape first, which is checked below.
     if (!v.infer_shape) TIMCL_TRY(CheckOperand(op, op.out(i), "output", i));
   }
+  TIMCL_TRY(CheckTypes(op));
   if (def.verify != nullptr) TIMCL_TRY(def.verify(op));
   if (def.infer == nullptr) return op.Error(Code::kInternal, "the operator has no shape inference");
   TIMCL_ASSIGN(const Shapes shapes, def.infer(op));

@@ -1,6 +1,7 @@
 // The handles that definitions, backends and tools see: TensorView, OpView, GraphView, Selection.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ir/graph.h"
@@ -34,7 +35,12 @@ const void* TensorView::data() const {
   return is_const() ? graph_->value(value_).storage->data() : nullptr;
 }
 
+std::shared_ptr<const kernel::Memory> TensorView::memory() const {
+  return is_const() ? graph_->value(value_).storage : nullptr;
+}
+
 const OpDef& OpView::def() const { return *graph_->node(node_).def; }
+std::string_view OpView::def_name() const { return def().name; }
 std::string_view OpView::kind() const { return def().name; }
 const std::string& OpView::name() const { return graph_->node(node_).name; }
 std::string OpView::label() const {
@@ -52,7 +58,48 @@ TensorView OpView::out(size_t i) const {
   return i < n.outputs.size() ? TensorView(graph_, n.outputs[i], &n.out_types[i]) : TensorView();
 }
 const AnyAttrs& OpView::any_attrs() const { return graph_->node(node_).attrs; }
-const void* OpView::raw_attrs() const { return any_attrs().data(); }
+
+namespace {
+
+/// The i-th name of a list as in OpDef::inputs, without its mark; the last one of "x*" for all
+/// others.
+std::string_view NameAt(std::string_view list, size_t i) {
+  std::string_view name;
+  for (size_t k = 0; k <= i && !list.empty(); ++k) {
+    const size_t end = std::min(list.find(' '), list.size());
+    name = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (k < i && list.empty() && (name.empty() || name.back() != '*')) return {};
+  }
+  if (!name.empty() && (name.back() == '?' || name.back() == '*')) name.remove_suffix(1);
+  return name;
+}
+
+/// By the tensor's own name where it has one, else by the operand's.
+std::string OperandLabel(const char* what, size_t i, std::string_view name, const TensorView& t) {
+  return name.empty() || !t.name().empty() ? fmt::format("{} {} {}", what, i, t.label())
+                                           : fmt::format("{} {} '{}' {}", what, i, name, t.label());
+}
+
+}  // namespace
+
+std::string OpView::in_label(size_t i) const {
+  return OperandLabel("input", i, NameAt(def().inputs, i), in(i));
+}
+std::string OpView::out_label(size_t i) const {
+  return OperandLabel("output", i, NameAt(def().outputs, i), out(i));
+}
+Status OpView::InputError(size_t i, Code code, const std::string& message) const {
+  return Error(code, in_label(i) + ": " + message).AtTensor(in(i).name());
+}
+Status OpView::OutputError(size_t i, Code code, const std::string& message) const {
+  return Error(code, out_label(i) + ": " + message).AtTensor(out(i).name());
+}
+Status OpView::CheckShape(size_t input, const Shape& shape, const std::string& why) const {
+  if (in(input).shape() == shape) return Status();
+  return InputError(input, Code::kInvalidShape,
+                    fmt::format("must be {}{}{}", shape.ToString(), why.empty() ? "" : ", ", why));
+}
 
 Status OpView::Error(Code code, const std::string& message) const {
   return Status::Error(code, message).AtOp(label());
@@ -60,8 +107,9 @@ Status OpView::Error(Code code, const std::string& message) const {
 Status OpView::CheckAxis(int64_t axis, size_t input) const {
   const int64_t rank = static_cast<int64_t>(in(input).shape().rank());
   if (axis >= -rank && axis < rank) return Status();
-  return Error(Code::kInvalidArgument, fmt::format("axis {} is outside [{}, {}) of input {} {}",
-                                                   axis, -rank, rank, input, in(input).label()));
+  return Error(Code::kInvalidArgument,
+               fmt::format("axis {} is outside [{}, {}) of {}", axis, -rank, rank, in_label(input)))
+      .AtTensor(in(input).name());
 }
 size_t OpView::Axis(int64_t axis, size_t input) const {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(in(input).shape().rank())
@@ -72,37 +120,59 @@ Status OpView::CheckRank(size_t input, size_t lo, size_t hi) const {
   if (rank >= lo && rank <= hi) return Status();
   const std::string wanted =
       lo == hi ? fmt::format("rank {}", lo) : fmt::format("a rank from {} to {}", lo, hi);
-  return Error(Code::kInvalidShape, fmt::format("input {} {} has rank {}, {} is expected", input,
-                                                in(input).label(), rank, wanted));
+  return Error(Code::kInvalidShape,
+               fmt::format("{} has rank {}, {} is expected", in_label(input), rank, wanted))
+      .AtTensor(in(input).name());
 }
 
-GraphView::GraphView(const ir::Graph* graph, std::vector<int> ops) : graph_(graph) {
+GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> ops)
+    : graph_(std::move(graph)) {
   const std::set<int> inside(ops.begin(), ops.end());
-  std::vector<bool> read_outside(graph->values().size(), false);
-  for (size_t id = 0; id < graph->nodes().size(); ++id) {
-    const ir::Node& n = graph->nodes()[id];
+  std::vector<bool> read_outside(graph_->values().size(), false);
+  for (size_t id = 0; id < graph_->nodes().size(); ++id) {
+    const ir::Node& n = graph_->nodes()[id];
     if (n.dead || inside.count(static_cast<int>(id)) != 0) continue;
     for (int v : n.inputs) {
       if (v >= 0) read_outside[static_cast<size_t>(v)] = true;
     }
   }
   std::set<int> seen;
-  for (int id : ops) {
-    ops_.emplace_back(graph, id);
-    const ir::Node& n = graph->node(id);
+  for (size_t at = 0; at < ops.size(); ++at) {
+    ops_.emplace_back(graph_.get(), ops[at]);
+    const ir::Node& n = graph_->node(ops[at]);
     for (int v : n.inputs) {
-      if (v < 0 || !seen.insert(v).second) continue;
-      const ir::Value& value = graph->value(v);
+      if (v < 0) continue;
+      std::vector<size_t>& readers = readers_[v];
+      if (readers.empty() || readers.back() != at) readers.push_back(at);
+      if (!seen.insert(v).second) continue;
+      const ir::Value& value = graph_->value(v);
       if (value.role == ir::Role::kConstant ||
           (value.producer >= 0 && inside.count(value.producer) != 0))
         continue;
-      inputs_.emplace_back(graph, v);
+      inputs_.emplace_back(graph_.get(), v);
     }
     for (int v : n.outputs) {
-      if (graph->value(v).role == ir::Role::kOutput || read_outside[static_cast<size_t>(v)])
-        outputs_.emplace_back(graph, v);
+      writer_[v] = at;
+      if (graph_->value(v).role == ir::Role::kOutput || read_outside[static_cast<size_t>(v)])
+        outputs_.emplace_back(graph_.get(), v);
     }
   }
+}
+
+std::vector<OpView> GraphView::consumers(const TensorView& tensor) const {
+  std::vector<OpView> ops;
+  if (const auto it = readers_.find(tensor.id()); it != readers_.end()) {
+    for (const size_t at : it->second) ops.push_back(ops_[at]);
+  }
+  return ops;
+}
+const OpView* GraphView::producer(const TensorView& tensor) const {
+  const auto it = writer_.find(tensor.id());
+  return it == writer_.end() ? nullptr : &ops_[it->second];
+}
+bool GraphView::leaves(const TensorView& tensor) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const TensorView& t) { return t.id() == tensor.id(); });
 }
 
 void Selection::Select(const OpView& op, int partition_index) {
@@ -122,22 +192,45 @@ Memory::~Memory() = default;
 }  // namespace kernel
 ExpandBuilder::~ExpandBuilder() = default;
 
+ExpandBuilder::Value ExpandBuilder::Constant(float value) {
+  return Constant(TensorType{DataType::FLOAT32, {1}, Quantization()}, &value);
+}
+ExpandBuilder::Value ExpandBuilder::Add(std::string_view kind, const AttrMap& attrs,
+                                        const std::vector<Value>& inputs, const TensorType& like) {
+  const Value out = Between(like);
+  Add(kind, attrs, inputs, std::vector<Value>{out});
+  return out;
+}
+void ExpandBuilder::AddTo(size_t output, std::string_view kind, const AttrMap& attrs,
+                          const std::vector<Value>& inputs) {
+  Add(kind, attrs, inputs, std::vector<Value>{out(output)});
+}
+
 Status OpRegistry::Register(const OpDef& def, OnDuplicate on_duplicate) {
-  const std::string name(def.name);
-  if (on_duplicate == OnDuplicate::kError && defs_.count(name) != 0) {
-    return Status::Error(Code::kAlreadyExists,
-                         fmt::format("an operator named '{}' is registered already", name));
+  return Register(std::make_shared<const OpDef>(def), on_duplicate);
+}
+Status OpRegistry::Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate) {
+  if (def == nullptr || def->name.empty()) {
+    return Status::Error(Code::kInvalidArgument, "an operator needs a name to be registered");
   }
-  defs_[name] = std::make_shared<const OpDef>(def);
+  TIMCL_TRY(ParseTypes(*def));
+  const std::string name(def->name);
+  std::shared_ptr<const OpDef>& entry = defs_[name];
+  if (entry != nullptr && on_duplicate == OnDuplicate::kError) {
+    return Status::Error(Code::kAlreadyExists,
+                         fmt::format("operator '{}' of '{}' is registered already, by '{}'", name,
+                                     def->origin, entry->origin));
+  }
+  entry = std::move(def);
   return Status();
 }
-const OpDef* OpRegistry::Find(std::string_view name) const {
+std::shared_ptr<const OpDef> OpRegistry::Find(std::string_view name) const {
   const auto it = defs_.find(name);
-  return it == defs_.end() ? nullptr : it->second.get();
+  return it == defs_.end() ? nullptr : it->second;
 }
-std::vector<const OpDef*> OpRegistry::All() const {
-  std::vector<const OpDef*> all;
-  for (const auto& [name, def] : defs_) all.push_back(def.get());
+std::vector<std::shared_ptr<const OpDef>> OpRegistry::All() const {
+  std::vector<std::shared_ptr<const OpDef>> all;
+  for (const auto& [name, def] : defs_) all.push_back(def);
   return all;
 }
 

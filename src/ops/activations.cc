@@ -77,7 +77,7 @@ TIMCL_POINTWISE(
         return std::clamp<Int>(x, 0, 6);
       }).Cases(WideCases));
 
-TIMCL_POINTWISE(Tanh, NoAttrs, "input", Tolerance::Ulp(6),
+TIMCL_POINTWISE(Tanh, NoAttrs, "input", Tolerance::Ulp(6, 1),
                 Pointwise("tanh(x)", []<class T>(T x, T, T, P) {
                   return std::tanh(x);
                 }).Cases(PlainCases));
@@ -117,12 +117,12 @@ TIMCL_POINTWISE(Sign, NoAttrs, "input", Tolerance::Exact(),
                              [](Int x, Int, Int, P) { return Int(x > 0) - Int(x < 0); })
                     .Cases(PlainCases));
 
-TIMCL_POINTWISE(SoftSign, NoAttrs, "input", Tolerance::Ulp(4),
+TIMCL_POINTWISE(SoftSign, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 Pointwise("x / (1.0f + fabs(x))", []<class T>(T x, T, T, P) {
                   return x / (T(1) + std::fabs(x));
                 }).Cases(PlainCases));
 
-TIMCL_POINTWISE(Elu, AlphaAttrs, "input", Tolerance::Ulp(6),
+TIMCL_POINTWISE(Elu, AlphaAttrs, "input", Tolerance::Ulp(6, 1),
                 Pointwise("(x > 0.0f) ? x : p0 * expm1(x)", []<class T>(T x, T, T, P p) {
                   return x > T(0) ? x : p[0] * std::expm1(x);
                 }).Cases([](CaseMaker& make) {
@@ -167,7 +167,7 @@ TIMCL_POINTWISE(
           UnaryCases(make, {MakeAttrs(GeluAttrs{true}), MakeAttrs(GeluAttrs{false})});
         }));
 
-TIMCL_POINTWISE(Selu, SeluAttrs, "input", Tolerance::Ulp(6),
+TIMCL_POINTWISE(Selu, SeluAttrs, "input", Tolerance::Ulp(6, 1),
                 Pointwise("(x > 0.0f) ? p1 * x : p1 * (p0 * expm1(x))", []<class T>(T x, T, T,
                                                                                     P p) {
                   return x > T(0) ? p[1] * x : p[1] * (p[0] * std::expm1(x));
@@ -182,7 +182,7 @@ Status CheckCelu(const OpView& op) {
                                               "; a finite number other than 0 is expected");
 }
 
-TIMCL_POINTWISE(Celu, AlphaAttrs, "input", Tolerance::Ulp(8),
+TIMCL_POINTWISE(Celu, AlphaAttrs, "input", Tolerance::Ulp(8, 1),
                 Pointwise("(x >= 0.0f) ? x : p0 * expm1(x / p0)",
                           []<class T>(T x, T, T, P p) {
                             return x >= T(0) ? x : p[0] * std::expm1(x / p[0]);
@@ -264,7 +264,6 @@ TIMCL_POINTWISE(Prelu, PreluAttrs, "input slope", Tolerance::Exact(),
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
 TIMCL_PLAIN_OP_CLASS(Relu);
 TIMCL_PLAIN_OP_CLASS(Relu1);
 TIMCL_PLAIN_OP_CLASS(Relu6);
@@ -277,60 +276,19 @@ TIMCL_PLAIN_OP_CLASS(SoftRelu);
 TIMCL_PLAIN_OP_CLASS(Sign);
 TIMCL_PLAIN_OP_CLASS(SoftSign);
 
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
 Elu::Elu(Graph* graph) : Elu(graph, 1.0f) {}
-Elu::Elu(Graph* graph, float alpha)
-    : BuiltinOp(graph, kElu, MakeAttrs(AlphaAttrs{alpha})), alpha_(alpha) {}
-std::shared_ptr<Operation> Elu::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Elu>(AttrsOf<AlphaAttrs>(*this).alpha);
-}
-
-Prelu::Prelu(Graph* graph, int axis)
-    : BuiltinOp(graph, kPrelu, MakeAttrs(PreluAttrs{axis})), axis_(axis) {}
-std::shared_ptr<Operation> Prelu::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Prelu>(AttrsOf<PreluAttrs>(*this).axis);
-}
-
-HardSigmoid::HardSigmoid(Graph* graph, float alpha, float beta)
-    : BuiltinOp(graph, kHardSigmoid, MakeAttrs(HardSigmoidAttrs{alpha, beta})),
-      alpha_(alpha),
-      beta_(beta) {}
-std::shared_ptr<Operation> HardSigmoid::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<HardSigmoidAttrs>(*this);
-  return graph->CreateOperation<HardSigmoid>(a.alpha, a.beta);
-}
-
-LeakyRelu::LeakyRelu(Graph* graph, float alpha)
-    : BuiltinOp(graph, kLeakyRelu, MakeAttrs(LeakyAttrs{alpha})), alpha_(alpha) {}
-std::shared_ptr<Operation> LeakyRelu::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<LeakyRelu>(AttrsOf<LeakyAttrs>(*this).alpha);
-}
-
-Linear::Linear(Graph* graph, float a, float b)
-    : BuiltinOp(graph, kLinear, MakeAttrs(LinearAttrs{a, b})), a_(a), b_(b) {}
-std::shared_ptr<Operation> Linear::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<LinearAttrs>(*this);
-  return graph->CreateOperation<Linear>(a.a, a.b);
-}
-
-Gelu::Gelu(Graph* graph, bool approximate)
-    : BuiltinOp(graph, kGelu, MakeAttrs(GeluAttrs{approximate})) {}
-std::shared_ptr<Operation> Gelu::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Gelu>(AttrsOf<GeluAttrs>(*this).approximate);
-}
-
-Selu::Selu(Graph* graph, float alpha, float gamma)
-    : BuiltinOp(graph, kSelu, MakeAttrs(SeluAttrs{alpha, gamma})), alpha_(alpha), gamma_(gamma) {}
-std::shared_ptr<Operation> Selu::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<SeluAttrs>(*this);
-  return graph->CreateOperation<Selu>(a.alpha, a.gamma);
-}
-
-Celu::Celu(Graph* graph, float alpha)
-    : BuiltinOp(graph, kCelu, MakeAttrs(AlphaAttrs{alpha})), alpha_(alpha) {}
-std::shared_ptr<Operation> Celu::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Celu>(AttrsOf<AlphaAttrs>(*this).alpha);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+#endif
+TIMCL_OP_CLASS_WITH(Elu, AlphaAttrs, (float alpha), (alpha), alpha_(alpha));
+TIMCL_OP_CLASS_WITH(Prelu, PreluAttrs, (int axis), (axis), axis_(axis));
+TIMCL_OP_CLASS_WITH(HardSigmoid, HardSigmoidAttrs, (float alpha, float beta), (alpha, beta),
+                    alpha_(alpha), beta_(beta));
+TIMCL_OP_CLASS_WITH(LeakyRelu, LeakyAttrs, (float alpha), (alpha), alpha_(alpha));
+TIMCL_OP_CLASS_WITH(Linear, LinearAttrs, (float a, float b), (a, b), a_(a), b_(b));
+TIMCL_OP_CLASS(Gelu, GeluAttrs, (bool approximate), (approximate));
+TIMCL_OP_CLASS_WITH(Selu, SeluAttrs, (float alpha, float gamma), (alpha, gamma), alpha_(alpha),
+                    gamma_(gamma));
+TIMCL_OP_CLASS_WITH(Celu, AlphaAttrs, (float alpha), (alpha), alpha_(alpha));
 
 TIMCL_OPS(activations) {
   for (const OpDef* def : {&kRelu, &kRelu1, &kRelu6, &kTanh, &kSigmoid, &kSwish, &kHardSwish,

@@ -59,14 +59,7 @@ TIMCL_POINTWISE(Clip, ClipAttrs, "input", Tolerance::Exact(),
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
-Clip::Clip(Graph* graph, float min, float max)
-    : BuiltinOp(graph, kClip, MakeAttrs(ClipAttrs{min, max})) {}
-std::shared_ptr<Operation> Clip::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<ClipAttrs>(*this);
-  return graph->CreateOperation<Clip>(a.min, a.max);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_OP_CLASS(Clip, ClipAttrs, (float min, float max), (min, max));
 
 TIMCL_OPS(clip) { Add(kClip); }
 

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -24,19 +23,7 @@ Status Verify(const OpView& op) {
                                              " inputs are bound, attribute input_cnt says " +
                                              to_string(a.input_cnt));
   }
-  TIMCL_TRY(op.CheckAxis(a.axis));
-  for (size_t k = 0; k < op.num_inputs(); ++k) {
-    const TensorView x = op.in(k);
-    const bool odd = BitsOf(x.dtype()) == 4 || x.type().per_channel();
-    if (odd || op.out(0).type().per_channel() || BitsOf(op.out(0).dtype()) == 4) {
-      return op
-          .Error(Code::kInvalidType, "input " + to_string(k) + " 'input' " + x.label() +
-                                         " and output 0 " + op.out(0).label() +
-                                         ": 4-bit and per-channel tensors are not joined")
-          .AtTensor(x.name());
-    }
-  }
-  return Status();
+  return op.CheckAxis(a.axis);
 }
 
 Result<Shapes> Infer(const OpView& op) {
@@ -44,11 +31,8 @@ Result<Shapes> Infer(const OpView& op) {
   Shape y = op.in(0).shape();
   for (size_t k = 1; k < op.num_inputs(); ++k) {
     const Shape& x = op.in(k).shape();
-    const std::string both = "input 0 'input' " + op.in(0).label() + " and input " + to_string(k) +
-                             " 'input' " + op.in(k).label();
-    if (x.rank() != y.rank()) {
-      return op.Error(Code::kInvalidShape, both + " differ in rank");
-    }
+    const std::string both = op.in_label(0) + " and " + op.in_label(k);
+    if (x.rank() != y.rank()) return op.Error(Code::kInvalidShape, both + " differ in rank");
     for (size_t d = 0; d < y.rank(); ++d) {
       if (d == axis) {
         y[d] += x[d];
@@ -75,117 +59,82 @@ Part PartOf(const OpView& op, size_t k) {
   return part;
 }
 
-bool IsPlainInteger(const TensorType& t) { return IsInteger(t.dtype) && !t.quantized(); }
-
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   for (size_t k = 0; k < op.num_inputs(); ++k) {
     const Part part = PartOf(op, k);
-    const TensorType &x = op.in(k).type(), &y = op.out(0).type();
-    const bool raw =
-        IsInteger(x.dtype) && (SameEncoding(x, y) || (IsPlainInteger(x) && IsPlainInteger(y)));
-    for (int64_t i = 0; i < x.count(); ++i) {
+    for (int64_t i = 0; i < ins[k].count(); ++i) {
       const int64_t to = i / part.length * part.stride + part.start + i % part.length;
-      if (raw) {
-        outs[0].SetRaw(to, ins[k].Raw(i));
-      } else {
-        outs[0].Set(to, ins[k].At(i));
-      }
+      ref::Copy(outs[0], to, ins[k], i);
     }
   }
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
-  if (op.out(0).type().count() > INT32_MAX) {
-    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-  }
+Result<Launches> General(const OpView& op, const KernelRequest& request) {
+  const int64_t run = RunLength(request.caps);
   Launches launches;
   for (size_t k = 0; k < op.num_inputs(); ++k) {
     const Part part = PartOf(op, k);
-    // Neighbours in one work-item where that saves work, a work-item each where they share memory
-    // accesses.
-    const int64_t run = caps.is_cpu ? 16 : 1;
-    const int64_t items = (part.length + run - 1) / run * (op.in(k).type().count() / part.length);
-    KernelSpec spec;
-    spec.source = "concat.cl";
-    spec.entry = "concat";
-    spec.operands = {In(k, "X"), Out(0, "Y")};
-    spec.sizes = {
-        {"LENGTH", part.length}, {"STRIDE", part.stride}, {"START", part.start}, {"ITEMS", items}};
-    spec.defines = {{"RUN", to_string(run)}};
-    spec.global = {static_cast<size_t>(items), 1, 1};
-    spec.local = {64, 1, 1};
-    launches.push_back(std::move(spec));
+    const int64_t lines = op.in(k).shape().count() / part.length;
+    const int64_t items = DivideUp(part.length, run) * lines;
+    launches.push_back({.source = "concat.cl",
+                        .entry = "concat",
+                        .operands = {In(k, "X"), Out(0, "Y")},
+                        .sizes = {{"LENGTH", part.length},
+                                  {"STRIDE", part.stride},
+                                  {"START", part.start},
+                                  {"ITEMS", items}},
+                        .defines = {{"RUN", run}},
+                        .global = Grid(items),
+                        .local = {64, 1, 1}});
   }
   return launches;
 }
+constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
 
 void Cases(CaseMaker& make) {
-  using Q = Quantization;
-  auto add = [&](uint32_t axis, const std::vector<TensorType>& xs, TensorType y, const char* note) {
-    Case c;
-    c.attrs = MakeAttrs(ConcatAttrs{axis, static_cast<int32_t>(xs.size())});
-    for (const TensorType& x : xs) c.inputs.push_back({x, false, -4, 4});
-    y.shape = {};
-    c.outputs = {y};
-    c.note = note;
-    make.Add(c);
-  };
-  auto f32 = [](const Shape& s) { return TensorType{DataType::FLOAT32, s, Q()}; };
-  add(0, {f32({1}), f32({1})}, f32({}), "single elements");
-  add(0, {f32({7})}, f32({}), "one input");
+  using namespace cases;
+  make.Of(ConcatAttrs{0, 2}).In(F32({1})).In(F32({1})).Note("single elements");
+  make.Of(ConcatAttrs{0, 1}).In(F32({7})).Note("one input");
   for (uint32_t axis : {0u, 1u, 2u, 3u}) {
-    std::vector<TensorType> xs;
-    for (int64_t n : {3, 1, 4}) {
+    auto shape = [&](int64_t n) {
       Shape s = {5, 3, 2, 7};
       s[axis] = n;
-      xs.push_back(f32(s));
-    }
-    add(axis, xs, f32({}), "axes");
+      return F32(s);
+    };
+    make.Of(ConcatAttrs{axis, 3}).In(shape(3)).In(shape(1)).In(shape(4)).Note("axes");
   }
-  add(1, {f32({300, 2}), f32({300, 5})}, f32({}), "beyond a work-group");
-  add(4, {f32({2, 1, 3, 1, 2, 2}), f32({2, 1, 3, 1, 1, 2})}, f32({}), "rank 6");
-  const auto a = StandardTypes({7, 5, 3}), b = StandardTypes({7, 2, 3});
-  for (size_t t = 0; t < a.size(); ++t) {
-    add(1, {a[t], b[t]}, a[t], "types");
-    add(1, {a[t], b[(t + 1) % b.size()], a[2]}, a[(t + 2) % a.size()], "mixed types");
-  }
-  for (DataType d : {DataType::INT32, DataType::UINT32, DataType::INT64, DataType::BOOL8}) {
-    const TensorType x = {d, {4, 6}, Q()};
-    add(0, {x, x}, x, "plain integers");
-  }
-  add(0, {{DataType::INT32, {4, 6}, Q()}, {DataType::INT8, {2, 6}, Q()}},
-      {DataType::INT16, {}, Q()}, "plain integers of several types");
-  Case c;
-  c.attrs = MakeAttrs(ConcatAttrs{2, 2});
-  c.inputs = {{f32({56, 56, 64, 1}), false, -4, 4}, {f32({56, 56, 64, 1}), false, -4, 4}};
-  c.outputs = {f32({})};
-  c.note = "channels";
-  c.bench = true;
-  make.Add(c);
+  make.Of(ConcatAttrs{1}).In(F32({300, 2})).In(F32({300, 5})).Note("beyond a work-group");
+  make.Of(ConcatAttrs{4}).In(F32({2, 1, 3, 1, 2, 2})).In(F32({2, 1, 3, 1, 1, 2})).Note("rank 6");
+  make.Of(ConcatAttrs{1}).In(F32({7, 5, 3})).In(F32({7, 2, 3})).Note("types").EachType();
+  make.Of(ConcatAttrs{0})
+      .In(Plain(DataType::INT32, {4, 6}))
+      .In(Plain(DataType::INT8, {2, 6}))
+      .Out(Plain(DataType::INT16))
+      .Note("plain integers of several types");
+  make.Of(ConcatAttrs{2, 2})
+      .In(F32({56, 56, 64, 1}))
+      .In(F32({56, 56, 64, 1}))
+      .Note("channels")
+      .Bench();
 }
 
-const OpDef kConcat = {.name = "Concat",
-                       .inputs = "input*",
-                       .schema = &kAttrSchema<ConcatAttrs>,
-                       .verify = Verify,
-                       .infer = Infer,
-                       .reference = Reference,
-                       .kernels = {{"general", General}},
-                       .declared = Declared::kMustMatch,
-                       .tolerance = Tolerance::Exact(),
-                       .cases = Cases};
+constexpr OpDef kConcat = {.name = "Concat",
+                           .inputs = "input*",
+                           .types = "copyable* -> copyable",
+                           .schema = &kAttrSchema<ConcatAttrs>,
+                           .verify = Verify,
+                           .infer = Infer,
+                           .reference = Reference,
+                           .kernels = kKernels,
+                           .layout = LayoutRule::FollowsAxis("axis"),
+                           .declared = Declared::kMustMatch,
+                           .tolerance = Tolerance::Exact(),
+                           .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
-Concat::Concat(Graph* graph, uint32_t axis, int input_cnt)
-    : BuiltinOp(graph, kConcat, MakeAttrs(ConcatAttrs{axis, input_cnt})) {}
-std::shared_ptr<Operation> Concat::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<ConcatAttrs>(*this);
-  return graph->CreateOperation<Concat>(a.axis, a.input_cnt);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_OP_CLASS(Concat, ConcatAttrs, (uint32_t axis, int input_cnt), (axis, input_cnt));
 
 TIMCL_OPS(concat) { Add(kConcat); }
 

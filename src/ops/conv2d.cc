@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
 #include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::ops {
@@ -28,29 +26,10 @@ struct Conv2dAttrs {
                kernel_layout)
 };
 
-/// One axis of the window, with the pads that its attributes amount to.
-struct Axis {
-  int64_t in, window, stride, dilation, front, rear;
-  int64_t reach() const { return (window - 1) * dilation + 1; }
-  int64_t out() const {
-    const int64_t room = in + front + rear - reach();
-    return room < 0 ? 0 : room / stride + 1;
-  }
-};
-
-Axis AxisOf(const OpView& op, size_t d) {
+Window WindowOf(const OpView& op, size_t d) {
   const auto& a = op.attrs<Conv2dAttrs>();
-  Axis axis = {op.in(0).shape()[d], op.in(1).shape()[d],
-               a.stride[d],         std::max<int64_t>(a.dilation[d], 1),
-               a.pad[2 * d],        a.pad[2 * d + 1]};
-  if (a.padding == PadType::VALID) axis.front = axis.rear = 0;
-  if (a.padding == PadType::SAME) {
-    const int64_t out = (axis.in + axis.stride - 1) / axis.stride;
-    const int64_t total = std::max<int64_t>((out - 1) * axis.stride + axis.reach() - axis.in, 0);
-    axis.front = total / 2;
-    axis.rear = total - total / 2;
-  }
-  return axis;
+  return MakeWindow(op.in(0).shape()[d], op.in(1).shape()[d], a.stride[d], a.dilation[d], a.padding,
+                    a.pad[2 * d], a.pad[2 * d + 1]);
 }
 
 /// How channels meet: output channel o reads the `used` input channels from o / group * used on.
@@ -69,7 +48,7 @@ Status Verify(const OpView& op) {
   const auto& a = op.attrs<Conv2dAttrs>();
   TIMCL_TRY(op.CheckRank(0, 4, 4));
   TIMCL_TRY(op.CheckRank(1, 4, 4));
-  TIMCL_TRY(weighted_sum::CheckTypes(op, a.multiplier > 0 ? 2 : 3, "kernel"));
+  TIMCL_TRY(weighted_sum::CheckChannels(op, a.multiplier > 0 ? 2 : 3));
   if (a.stride[0] == 0 || a.stride[1] == 0) {
     return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(a.stride[0]) + "," +
                                                 to_string(a.stride[1]) + "] must be positive");
@@ -85,7 +64,7 @@ Result<Shapes> Infer(const OpView& op) {
   const TensorView x = op.in(0), w = op.in(1);
   const int64_t multiplier = op.attrs<Conv2dAttrs>().multiplier;
   const Channels channels = ChannelsOf(op);
-  const std::string both = "input 0 'input' " + x.label() + " and input 1 'kernel' " + w.label();
+  const std::string both = op.in_label(0) + " and " + op.in_label(1);
   if (multiplier > 0) {
     if (w.shape()[2] * w.shape()[3] != channels.out) {
       return op.Error(Code::kInvalidShape, both + " do not fit: multiplier " +
@@ -99,20 +78,20 @@ Result<Shapes> Infer(const OpView& op) {
                         " input channels, the input " + to_string(x.shape()[2]));
   }
   TIMCL_TRY(weighted_sum::CheckBias(op, channels.out));
-  return Shapes{{AxisOf(op, 0).out(), AxisOf(op, 1).out(), channels.out, x.shape()[3]}};
+  return Shapes{{WindowOf(op, 0).out(), WindowOf(op, 1).out(), channels.out, x.shape()[3]}};
 }
 
 /// A declared output shape may have other extents, but not other channels or images.
 Status CheckOutput(const OpView& op, const Channels& channels) {
   const Shape& y = op.out(0).shape();
   if (y[2] == channels.out && y[3] == op.in(0).shape()[3]) return Status();
-  return op.Error(Code::kInvalidShape, "output 0 " + op.out(0).label() + " must have " +
-                                           to_string(channels.out) + " channels and " +
-                                           to_string(op.in(0).shape()[3]) + " images");
+  return op.OutputError(0, Code::kInvalidShape,
+                        "it must have " + to_string(channels.out) + " channels and " +
+                            to_string(op.in(0).shape()[3]) + " images");
 }
 
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
+  const Window ax = WindowOf(op, 0), ay = WindowOf(op, 1);
   const Channels channels = ChannelsOf(op);
   TIMCL_TRY(CheckOutput(op, channels));
   const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
@@ -125,13 +104,13 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
           finish.Store(at++, o, [&](auto add) {
             for (int64_t c = 0; c < channels.used; ++c) {
               const int64_t channel = o / channels.group * channels.used + c;
-              for (int64_t j = 0; j < ay.window; ++j) {
-                for (int64_t i = 0; i < ax.window; ++i) {
+              for (int64_t j = 0; j < ay.size; ++j) {
+                for (int64_t i = 0; i < ax.size; ++i) {
                   const int64_t iy = oy * ay.stride + j * ay.dilation - ay.front;
                   const int64_t ix = ox * ax.stride + i * ax.dilation - ax.front;
                   if (iy < 0 || iy >= x[1] || ix < 0 || ix >= x[0]) continue;
                   add(((n * x[2] + channel) * x[1] + iy) * x[0] + ix,
-                      ((o * channels.per_slice + c) * ay.window + j) * ax.window + i);
+                      ((o * channels.per_slice + c) * ay.size + j) * ax.size + i);
                 }
               }
             }
@@ -144,34 +123,38 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 }
 
 /// 1x1 windows that move by 1 and cover the input exactly: a matrix product over its pixels.
-bool IsPointwise(const OpView& op, const Axis& ax, const Axis& ay) {
+bool IsPointwise(const OpView& op, const Window& ax, const Window& ay) {
   const Shape& y = op.out(0).shape();
-  return ax.window == 1 && ay.window == 1 && ax.stride == 1 && ay.stride == 1 && ax.front == 0 &&
+  return ax.size == 1 && ay.size == 1 && ax.stride == 1 && ay.stride == 1 && ax.front == 0 &&
          ay.front == 0 && y[0] == ax.in && y[1] == ay.in;
 }
 
-Result<Launches> RegisterTile(const OpView& op, const DeviceCaps& caps) {
-  const Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
+weighted_sum::Matmul MatmulOf(const OpView& op) {
   const Channels channels = ChannelsOf(op);
-  TIMCL_TRY(CheckOutput(op, channels));
-  if (!IsPointwise(op, ax, ay) || channels.group != channels.out) {
-    return Status::Error(Code::kUnsupported, "only 1x1 convolutions of stride 1 without padding");
-  }
-  return weighted_sum::TileLaunch(op, caps,
-                                  {channels.out, ax.in * ay.in, channels.used, op.in(0).shape()[3],
-                                   channels.out, channels.per_slice, true});
+  const Shape& x = op.in(0).shape();
+  return {channels.out, x[0] * x[1], channels.used, x[3], channels.out, channels.per_slice, true};
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
-  Axis ax = AxisOf(op, 0), ay = AxisOf(op, 1);
+Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
   const Channels channels = ChannelsOf(op);
   TIMCL_TRY(CheckOutput(op, channels));
-  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
-  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
-    if (t.type().count() > INT32_MAX) {
-      return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-    }
+  if (!IsPointwise(op, WindowOf(op, 0), WindowOf(op, 1)) || channels.group != channels.out) {
+    return Status::Error(Code::kUnsupported, "only 1x1 convolutions of stride 1 without padding");
   }
+  return weighted_sum::AcceptsTile(op, request, MatmulOf(op));
+}
+Result<Launches> RegisterTile(const OpView& op, const KernelRequest&) {
+  return weighted_sum::TileLaunch(op, MatmulOf(op));
+}
+
+Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest&) {
+  TIMCL_TRY(CheckOutput(op, ChannelsOf(op)));
+  return KernelOffer{KernelSpec::Epilogue::kScalar};
+}
+Result<Launches> General(const OpView& op, const KernelRequest& request) {
+  Window ax = WindowOf(op, 0), ay = WindowOf(op, 1);
+  const Channels channels = ChannelsOf(op);
+  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
   int64_t ow = y[0], oh = y[1];
   if (IsPointwise(op, ax, ay)) {
     // Pixels are independent: one long line has fewer ends.
@@ -180,9 +163,8 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
   }
   constexpr int64_t kLanes = 8;
   const int64_t together = channels.group == channels.out && channels.out >= 4 ? 8 : 1;
-  const int64_t tiles =
-      (ow + kLanes - 1) / kLanes * oh * ((channels.out + together - 1) / together) * y[3];
-  const int64_t terms = channels.used * ax.window * ay.window;
+  const int64_t tiles = DivideUp(ow, kLanes) * oh * DivideUp(channels.out, together) * y[3];
+  const int64_t terms = channels.used * ax.size * ay.size;
   KernelSpec spec;
   spec.source = "conv2d.cl";
   spec.entry = "conv2d";
@@ -192,8 +174,8 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
                 {"IC", x[2]},
                 {"C", channels.used},
                 {"GROUP", channels.group},
-                {"KW", ax.window},
-                {"KH", ay.window},
+                {"KW", ax.size},
+                {"KH", ay.size},
                 {"KC", channels.per_slice},
                 {"OW", ow},
                 {"OH", oh},
@@ -206,27 +188,27 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
                 {"TOP", ay.front},
                 {"TILES", tiles}};
   spec.defines = weighted_sum::SumDefines(op, terms);
-  spec.defines.emplace_back("OT", to_string(together));
+  spec.defines.emplace_back("OT", together);
   if (!weighted_sum::SumsIntegers(op)) {
     const DataType d = op.in(0).dtype();
-    spec.defines.emplace_back("KIND", d == DataType::FLOAT32   ? "1"
-                                      : d == DataType::FLOAT16 ? "2"
-                                                               : "0");
+    spec.defines.emplace_back("KIND", d == DataType::FLOAT32 ? 1 : d == DataType::FLOAT16 ? 2 : 0);
   }
-  spec.defines.emplace_back("CHANNELS_FIRST", caps.is_cpu ? "1" : "0");
-  spec.defines.emplace_back("STEP", ax.stride <= 2 ? to_string(ax.stride) : "0");
-  spec.global = {static_cast<size_t>(tiles), 1, 1};
+  spec.defines.emplace_back("CHANNELS_FIRST", request.caps.is_cpu);
+  spec.defines.emplace_back("STEP", ax.stride <= 2 ? ax.stride : 0);
+  spec.global = Grid(tiles);
   spec.local = {32, 1, 1};
-  spec.epilogue = KernelSpec::Epilogue::kScalar;
   spec.flops = 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms);
   return Launches{spec};
 }
+
+constexpr KernelCandidate kKernels[] = {{"tile", AcceptsTile, RegisterTile},
+                                        {"general", AcceptsGeneral, General}};
 
 // ---- cases
 
 using Q = Quantization;
 
-Quantization PerChannel(int32_t dim, int64_t channels) {
+Quantization ChannelScales(int32_t dim, int64_t channels) {
   std::vector<float> scales;
   for (int64_t c = 0; c < channels; ++c) {
     scales.push_back(0.004f + 0.0007f * static_cast<float>(c % 5));
@@ -323,7 +305,7 @@ void Cases(CaseMaker& make) {
   const TensorType y_i16_dfp = {DataType::INT16, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{9})};
   auto weight_of = [](DataType d, const Form& f) {
     const int32_t dim = f.attrs.multiplier > 0 ? 2 : 3;
-    return TensorType{d, {}, PerChannel(dim, f.w[static_cast<size_t>(dim)])};
+    return TensorType{d, {}, ChannelScales(dim, f.w[static_cast<size_t>(dim)])};
   };
   const DataType none = DataType::UNKNOWN, bias32 = DataType::INT32;
   for (const Form& f : forms) {
@@ -388,16 +370,18 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
-const OpDef kConv2d = {.name = "Conv2d",
-                       .inputs = "input kernel bias?",
-                       .schema = &kAttrSchema<Conv2dAttrs>,
-                       .verify = Verify,
-                       .infer = Infer,
-                       .reference = Reference,
-                       .kernels = {{"tile", RegisterTile}, {"general", General}},
-                       .declared = Declared::kExtentWins,
-                       .tolerance = Tolerance::Sum(),
-                       .cases = Cases};
+constexpr OpDef kConv2d = {.name = "Conv2d",
+                           .inputs = "input kernel bias?",
+                           .types = TIMCL_WEIGHTED_SUM_TYPES,
+                           .schema = &kAttrSchema<Conv2dAttrs>,
+                           .verify = Verify,
+                           .infer = Infer,
+                           .reference = Reference,
+                           .kernels = kKernels,
+                           .layout = LayoutRule::Fixed("input_layout kernel_layout"),
+                           .declared = Declared::kExtentWins,
+                           .tolerance = Tolerance::Sum(),
+                           .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 

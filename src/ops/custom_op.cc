@@ -98,7 +98,7 @@ Operand Scalar(const Param& p) {
   return o;
 }
 
-Result<Launches> UserKernel(const OpView& view, const DeviceCaps&) {
+Result<Launches> UserKernel(const OpView& view, const KernelRequest&) {
   CustomOpBase& op = *view.attrs<Attrs>().op;
   std::vector<DataType> input_types;
   for (size_t i = 0; i < view.num_inputs(); ++i) input_types.push_back(view.in(i).dtype());
@@ -148,6 +148,8 @@ Result<Launches> UserKernel(const OpView& view, const DeviceCaps&) {
   return launches;
 }
 
+constexpr KernelCandidate kKernels[] = {{"user", nullptr, UserKernel}};
+
 /// The strings and the definition of one custom op.
 struct Owned {
   std::string name, inputs, outputs;
@@ -170,7 +172,9 @@ CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num
   def.schema = &kAttrSchema<Attrs>;
   def.verify = Verify;
   def.infer = Infer;
-  def.kernels[0] = {"user", UserKernel};
+  def.kernels = kKernels;
+  def.layout = LayoutRule::Pinned();
+  def.origin = "app";
   def.declared = Declared::kOverwritten;
   SetRuntimeDef(graph, std::shared_ptr<const OpDef>(owned, &owned->def),
                 AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{this, owned->name})));

@@ -92,7 +92,7 @@ TIMCL_POINTWISE(Multiply, ScaleAttrs, "input0 input1", Tolerance::Ulp(2, 0),
                     }));
 
 TIMCL_POINTWISE(
-    Div, ScaleAttrs, "input0 input1", Tolerance::Ulp(4),
+    Div, ScaleAttrs, "input0 input1", Tolerance::Ulp(4, 1),
     Pointwise("x / y * p0", []<class T>(T x, T y, T, P p) {
       return x / y * p[0];
     }).Cases([](CaseMaker& make) {
@@ -101,7 +101,7 @@ TIMCL_POINTWISE(
       BinaryCases(make, {MakeAttrs(ScaleAttrs{})}, {1, 4, -1, 1});
     }));
 
-TIMCL_POINTWISE(Pow, NoAttrs, "input0 input1", Tolerance::Ulp(18),
+TIMCL_POINTWISE(Pow, NoAttrs, "input0 input1", Tolerance::Ulp(18, 1),
                 Pointwise("pow(x, y)", []<class T>(T x, T y, T, P) {
                   return std::pow(x, y);
                 }).Cases([](CaseMaker& make) {
@@ -118,25 +118,14 @@ TIMCL_POINTWISE(FloorDiv, NoAttrs, "input0 input1", Tolerance::Exact(),
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
 TIMCL_PLAIN_OP_CLASS(Minimum);
 TIMCL_PLAIN_OP_CLASS(Maximum);
 TIMCL_PLAIN_OP_CLASS(Add);
 TIMCL_PLAIN_OP_CLASS(Sub);
 TIMCL_PLAIN_OP_CLASS(Pow);
 TIMCL_PLAIN_OP_CLASS(FloorDiv);
-
-Multiply::Multiply(Graph* graph, float scale)
-    : BuiltinOp(graph, kMultiply, MakeAttrs(ScaleAttrs{scale})) {}
-std::shared_ptr<Operation> Multiply::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Multiply>(AttrsOf<ScaleAttrs>(*this).scale);
-}
-
-Div::Div(Graph* graph, float scale) : BuiltinOp(graph, kDiv, MakeAttrs(ScaleAttrs{scale})) {}
-std::shared_ptr<Operation> Div::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Div>(AttrsOf<ScaleAttrs>(*this).scale);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_OP_CLASS(Multiply, ScaleAttrs, (float scale), (scale));
+TIMCL_OP_CLASS(Div, ScaleAttrs, (float scale), (scale));
 
 TIMCL_OPS(elementwise) {
   for (const OpDef* def :

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
 #include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::ops {
@@ -36,9 +34,9 @@ Sizes SizesOf(const OpView& op) {
 Status Verify(const OpView& op) {
   TIMCL_TRY(op.CheckAxis(op.attrs<FullyConnectedAttrs>().axis));
   if (op.in(1).shape().rank() == 0) {
-    return op.Error(Code::kInvalidShape, "input 1 'weight' must have a dimension");
+    return op.InputError(1, Code::kInvalidShape, "it must have a dimension");
   }
-  return weighted_sum::CheckTypes(op, op.in(1).shape().rank() - 1, "weight");
+  return weighted_sum::CheckChannels(op, op.in(1).shape().rank() - 1);
 }
 
 Result<Shapes> Infer(const OpView& op) {
@@ -46,11 +44,11 @@ Result<Shapes> Infer(const OpView& op) {
   const TensorView x = op.in(0), w = op.in(1);
   const Sizes s = SizesOf(op);
   if (w.shape().count() != s.terms * s.channels) {
-    return op.Error(Code::kInvalidShape,
-                    "input 0 'input' " + x.label() + " and input 1 'weight' " + w.label() +
-                        " do not fit: dimensions 0 to " + to_string(a.axis) + " of the input are " +
-                        to_string(s.terms) + " elements, a row of the weight " +
-                        to_string(w.shape().count() / s.channels));
+    return op.Error(Code::kInvalidShape, op.in_label(0) + " and " + op.in_label(1) +
+                                             " do not fit: dimensions 0 to " + to_string(a.axis) +
+                                             " of the input are " + to_string(s.terms) +
+                                             " elements, a row of the weight " +
+                                             to_string(w.shape().count() / s.channels));
   }
   TIMCL_TRY(weighted_sum::CheckBias(op, s.channels));
   Shape y = {s.channels};
@@ -75,35 +73,37 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
-Result<Launches> RegisterTile(const OpView& op, const DeviceCaps& caps) {
+weighted_sum::Matmul MatmulOf(const OpView& op) {
   const Sizes s = SizesOf(op);
-  return weighted_sum::TileLaunch(op, caps,
-                                  {s.batch, s.channels, s.terms, 1, s.channels, s.terms, false});
+  return {s.batch, s.channels, s.terms, 1, s.channels, s.terms, false};
+}
+Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
+  return weighted_sum::AcceptsTile(op, request, MatmulOf(op));
+}
+Result<Launches> RegisterTile(const OpView& op, const KernelRequest&) {
+  return weighted_sum::TileLaunch(op, MatmulOf(op));
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps&) {
+Result<Launches> General(const OpView& op, const KernelRequest&) {
   const Sizes s = SizesOf(op);
-  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
-    if (t.type().count() > INT32_MAX) {
-      return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-    }
-  }
   // Float products that become integers are summed in the order of the reference.
   const bool in_order = !weighted_sum::SumsIntegers(op) && IsInteger(op.out(0).dtype());
-  KernelSpec spec;
-  spec.source = "fully_connected.cl";
-  spec.entry = "fully_connected";
-  spec.operands = weighted_sum::SumOperands(op, s.channels);
-  spec.sizes = {{"K", s.terms}, {"OC", s.channels}, {"BATCH", s.batch}};
-  spec.defines = weighted_sum::SumDefines(op, s.terms);
-  spec.defines.emplace_back("LANES", in_order ? "1" : "8");
-  spec.dims = 2;
-  spec.global = {static_cast<size_t>(s.channels), static_cast<size_t>(s.batch), 1};
-  spec.local = {32, 1, 1};
-  spec.epilogue = KernelSpec::Epilogue::kScalar;
+  KernelSpec spec = {.source = "fully_connected.cl",
+                     .entry = "fully_connected",
+                     .operands = weighted_sum::SumOperands(op, s.channels),
+                     .sizes = {{"K", s.terms}, {"OC", s.channels}, {"BATCH", s.batch}},
+                     .defines = weighted_sum::SumDefines(op, s.terms),
+                     .dims = 2,
+                     .global = Grid(s.channels, s.batch),
+                     .local = {32, 1, 1}};
+  spec.defines.emplace_back("LANES", in_order ? 1 : 8);
   spec.flops = 2.0 * static_cast<double>(s.terms) * static_cast<double>(s.channels * s.batch);
   return Launches{spec};
 }
+
+constexpr KernelCandidate kKernels[] = {
+    {"tile", AcceptsTile, RegisterTile},
+    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
   using Q = Quantization;
@@ -205,30 +205,26 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
-const OpDef kFullyConnected = {.name = "FullyConnected",
-                               .inputs = "input weight bias?",
-                               .schema = &kAttrSchema<FullyConnectedAttrs>,
-                               .verify = Verify,
-                               .infer = Infer,
-                               .reference = Reference,
-                               .kernels = {{"tile", RegisterTile}, {"general", General}},
-                               .tolerance = Tolerance::Sum(),
-                               .cases = Cases};
+constexpr OpDef kFullyConnected = {.name = "FullyConnected",
+                                   .inputs = "input weight bias?",
+                                   .types = TIMCL_WEIGHTED_SUM_TYPES,
+                                   .schema = &kAttrSchema<FullyConnectedAttrs>,
+                                   .verify = Verify,
+                                   .infer = Infer,
+                                   .reference = Reference,
+                                   .kernels = kKernels,
+                                   .tolerance = Tolerance::Sum(),
+                                   .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 
+TIMCL_OP_CLASS(FullyConnected, FullyConnectedAttrs, (uint32_t axis, uint32_t weights),
+               (axis, weights));
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 FullyConnected::FullyConnected(Graph* graph, uint32_t axis) : FullyConnected(graph, axis, 0) {}
-FullyConnected::FullyConnected(Graph* graph, uint32_t axis, uint32_t weights)
-    : BuiltinOp(graph, kFullyConnected, MakeAttrs(FullyConnectedAttrs{axis, weights})) {}
-std::shared_ptr<Operation> FullyConnected::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<FullyConnectedAttrs>(*this);
-  return graph->CreateOperation<FullyConnected>(a.axis, a.weights);
-}
-
 // The original replaces a float16 bias here; these kernels read it as it is.
 void FullyConnected::OnBindInputPostProc(const std::shared_ptr<Tensor>&, int32_t) {}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+#endif
 
 TIMCL_OPS(fullyconnected) { Add(kFullyConnected); }
 

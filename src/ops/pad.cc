@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <string>
 
-#include "tim/vx/exact_division.h"
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
+
+TIMCL_ENUM(Pad::pad_mode_type, {Pad::PAD_MODE_CONSTANT, "CONSTANT"}, {Pad::PAD_MODE_EDGE, "EDGE"},
+           {Pad::PAD_MODE_SYMMETRIC, "SYMMETRIC"}, {Pad::PAD_MODE_REFLECT, "REFLECT"});
+
 namespace {
 
 using std::to_string;
@@ -25,29 +27,17 @@ Status Verify(const OpView& op) {
   const auto& a = op.attrs<PadAttrs>();
   const Shape& x = op.in(0).shape();
   if (a.front_size.size() != x.rank() || a.back_size.size() != x.rank()) {
-    return op.Error(Code::kInvalidArgument, "attributes front_size and back_size have " +
-                                                to_string(a.front_size.size()) + " and " +
-                                                to_string(a.back_size.size()) +
-                                                " entries for input 0 'input' " + op.in(0).label());
-  }
-  if (a.pad_mode < Pad::PAD_MODE_CONSTANT || a.pad_mode > Pad::PAD_MODE_REFLECT) {
-    return op.Error(Code::kInvalidArgument, "unknown pad_mode " + to_string(a.pad_mode));
+    return op.Error(Code::kInvalidArgument,
+                    "attributes front_size and back_size have " + to_string(a.front_size.size()) +
+                        " and " + to_string(a.back_size.size()) + " entries for " + op.in_label(0));
   }
   for (size_t d = 0; d < x.rank() && a.pad_mode >= Pad::PAD_MODE_SYMMETRIC; ++d) {
     const int64_t most = a.pad_mode == Pad::PAD_MODE_REFLECT ? x[d] - 1 : x[d];
     if (std::max(a.front_size[d], a.back_size[d]) > most) {
       return op.Error(Code::kInvalidArgument,
-                      "dimension " + to_string(d) + " of input 0 'input' " + op.in(0).label() +
+                      "dimension " + to_string(d) + " of " + op.in_label(0) +
                           " is too small to be mirrored over " +
                           to_string(std::max(a.front_size[d], a.back_size[d])) + " cells");
-    }
-  }
-  for (const TensorView& t : {op.in(0), op.out(0)}) {
-    if (BitsOf(t.dtype()) == 4 || t.type().per_channel()) {
-      return op
-          .Error(Code::kInvalidType,
-                 "operand " + t.label() + ": 4-bit and per-channel tensors are not padded")
-          .AtTensor(t.name());
     }
   }
   return Status();
@@ -79,9 +69,6 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   const auto& a = op.attrs<PadAttrs>();
   const TensorType &tx = op.in(0).type(), &ty = op.out(0).type();
   const Shape &x = tx.shape, &y = ty.shape;
-  const bool raw =
-      IsInteger(tx.dtype) &&
-      (SameEncoding(tx, ty) || (IsInteger(ty.dtype) && !tx.quantized() && !ty.quantized()));
   for (int64_t i = 0; i < ty.count(); ++i) {
     int64_t rest = i, from = 0, stride = 1;
     bool inside = true;
@@ -94,27 +81,26 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
     }
     if (!inside) {
       outs[0].Set(i, a.const_val);
-    } else if (raw) {
-      outs[0].SetRaw(i, ins[0].Raw(from));
     } else {
-      outs[0].Set(i, ins[0].At(from));
+      ref::Copy(outs[0], i, ins[0], from);
     }
   }
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
+Result<KernelOffer> Accepts(const OpView& op, const KernelRequest&) {
   const auto& a = op.attrs<PadAttrs>();
-  const Shape& x = op.in(0).shape();
-  const int64_t count = op.out(0).type().count();
-  if (count > INT32_MAX) {
-    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-  }
   if (a.pad_mode == Pad::PAD_MODE_CONSTANT && a.const_val != 0 &&
       static_cast<int64_t>(static_cast<float>(a.const_val)) != a.const_val) {
     return Status::Error(Code::kUnsupported,
                          "the constant " + to_string(a.const_val) + " is no float");
   }
+  return KernelOffer{};
+}
+
+Result<Launches> General(const OpView& op, const KernelRequest& request) {
+  const auto& a = op.attrs<PadAttrs>();
+  const Shape& x = op.in(0).shape();
   struct Dimension {
     int64_t out, in, front;
   };
@@ -131,10 +117,9 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
     joins = bare;
   }
   if (dims.empty()) dims.push_back({1, 1, 0});
-  // Neighbours in one work-item where that saves work, a work-item each where they share memory
-  // accesses.
-  const int64_t run = caps.is_cpu ? 16 : 1;
-  const int64_t across = (dims[0].out + run - 1) / run, items = count / dims[0].out * across;
+  const int64_t run = RunLength(request.caps);
+  const int64_t across = DivideUp(dims[0].out, run);
+  const int64_t items = op.out(0).shape().count() / dims[0].out * across;
   std::vector<int32_t> table;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t extent = d == 0 ? across : dims[d].out;
@@ -144,19 +129,18 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
       table.push_back(static_cast<int32_t>(v));
     }
   }
-  KernelSpec spec;
-  spec.source = "pad.cl";
-  spec.entry = "pad";
-  spec.operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")};
-  spec.sizes = {{"LENGTH", dims[0].out}, {"ITEMS", items}};
-  spec.reals = {{"VALUE", static_cast<float>(a.const_val)}};
-  spec.defines = {{"MODE", to_string(static_cast<int>(a.pad_mode))},
-                  {"RANK", to_string(dims.size())},
-                  {"RUN", to_string(run)}};
-  spec.global = {static_cast<size_t>(items), 1, 1};
-  spec.local = {64, 1, 1};
-  return Launches{spec};
+  return Launches{
+      {.source = "pad.cl",
+       .entry = "pad",
+       .operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")},
+       .sizes = {{"LENGTH", dims[0].out}, {"ITEMS", items}},
+       .reals = {{"VALUE", static_cast<float>(a.const_val)}},
+       .defines = {{"MODE", static_cast<int>(a.pad_mode)}, {"RANK", dims.size()}, {"RUN", run}},
+       .global = Grid(items),
+       .local = {64, 1, 1}}};
 }
+
+constexpr KernelCandidate kKernels[] = {{"general", Accepts, General}};
 
 void Cases(CaseMaker& make) {
   using Q = Quantization;
@@ -209,30 +193,29 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
-const OpDef kPad = {.name = "Pad",
-                    .schema = &kAttrSchema<PadAttrs>,
-                    .verify = Verify,
-                    .infer = Infer,
-                    .reference = Reference,
-                    .kernels = {{"general", General}},
-                    .declared = Declared::kMustMatch,
-                    .tolerance = Tolerance::Exact(),
-                    .cases = Cases};
+constexpr OpDef kPad = {.name = "Pad",
+                        .types = "copyable -> copyable",
+                        .schema = &kAttrSchema<PadAttrs>,
+                        .verify = Verify,
+                        .infer = Infer,
+                        .reference = Reference,
+                        .kernels = kKernels,
+                        .layout = LayoutRule::FollowsAxis("", "front_size back_size"),
+                        .declared = Declared::kMustMatch,
+                        .tolerance = Tolerance::Exact(),
+                        .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 
+TIMCL_OP_CLASS(Pad, PadAttrs,
+               (const std::vector<uint32_t>& front_size, const std::vector<uint32_t>& back_size,
+                int32_t const_val, pad_mode_type pad_mode),
+               (front_size, back_size, const_val, pad_mode));
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 Pad::Pad(Graph* graph, const std::vector<uint32_t>& front_size,
          const std::vector<uint32_t>& back_size, int32_t const_val)
     : Pad(graph, front_size, back_size, const_val, PAD_MODE_CONSTANT) {}
-Pad::Pad(Graph* graph, const std::vector<uint32_t>& front_size,
-         const std::vector<uint32_t>& back_size, int32_t const_val, pad_mode_type pad_mode)
-    : BuiltinOp(graph, kPad, MakeAttrs(PadAttrs{front_size, back_size, const_val, pad_mode})) {}
-std::shared_ptr<Operation> Pad::Clone(std::shared_ptr<Graph>& graph) const {
-  const auto& a = AttrsOf<PadAttrs>(*this);
-  return graph->CreateOperation<Pad>(a.front_size, a.back_size, a.const_val, a.pad_mode);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+#endif
 
 TIMCL_OPS(pad) { Add(kPad); }
 

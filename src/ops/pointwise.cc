@@ -78,69 +78,10 @@ int CountParams(const char* expression) {
   return n;
 }
 
-/// i / d == mul_hi(i, multiplier) >> shift for 0 <= i < 2^31 and d > 1: with s = ceil(log2 d),
-/// floor(2^(31+s) / d) + 1 exceeds 2^(31+s) / d by less than 2^s / d (Granlund and Montgomery,
-/// "Division by invariant integers using multiplication", theorem 4.2).
-struct Divider {
-  uint32_t multiplier;
-  int shift;
-};
-Divider DividerBy(int64_t d) {
-  int s = 1;
-  while ((int64_t{1} << s) < d) ++s;
-  const uint64_t m = (uint64_t{1} << (31 + s)) / static_cast<uint64_t>(d) + 1;
-  return {static_cast<uint32_t>(m), s - 1};
-}
-
-std::string OperandName(const OpView& op, size_t input) {
-  std::string names = op.def().inputs;
-  size_t from = 0;
-  for (size_t k = 0; k < input && from != std::string::npos; ++k) {
-    from = names.find(' ', from);
-    if (from != std::string::npos) ++from;
-  }
-  if (from == std::string::npos) return "";
-  return names.substr(from, names.find(' ', from) - from);
-}
-
 }  // namespace
-
-Status CheckType(const OpView& op, const TensorView& t, const char* what,
-                 Pointwise::Domain domain) {
-  using Domain = Pointwise::Domain;
-  const DataType d = t.dtype();
-  auto refuse = [&](const std::string& why) {
-    return op.Error(Code::kInvalidType, std::string(what) + " " + t.label() + ": " + why)
-        .AtTensor(t.name());
-  };
-  if (BitsOf(d) == 4) return refuse("4-bit types are not supported by point-wise operators");
-  if (t.type().per_channel()) {
-    return refuse("per-channel quantization is for weights, not for point-wise operators");
-  }
-  const bool wide = d == DataType::UINT32 || d == DataType::INT64;
-  if (t.type().quantized() && (wide || d == DataType::BOOL8)) {
-    return refuse(std::string("a quantized ") + NameOf(d) + " is not supported");
-  }
-  switch (domain) {
-    case Domain::kAll:
-      return Status();
-    case Domain::kLogical:
-      if (d == DataType::BOOL8 || d == DataType::INT8) return Status();
-      return refuse("bool or i8 is expected");
-    case Domain::kNumbers:
-      break;
-  }
-  if (wide || d == DataType::BOOL8) return refuse("one of f32 f16 i8 u8 i16 u16 i32 is expected");
-  return Status();
-}
 
 Status Verify(const OpView& op) {
   const Pointwise& rule = RuleOf(op);
-  for (size_t k = 0; k < op.num_inputs(); ++k) {
-    const std::string what = "input " + to_string(k) + " '" + OperandName(op, k) + "'";
-    TIMCL_TRY(CheckType(op, op.in(k), what.c_str(), rule.domain));
-  }
-  TIMCL_TRY(CheckType(op, op.out(0), "output 0", rule.domain));
   return rule.check != nullptr ? rule.check(op) : Status();
 }
 
@@ -157,12 +98,11 @@ Result<Shapes> Infer(const OpView& op) {
         out[d] = in[d];
         from[d] = k;
       } else if (in[d] != 1 && in[d] != out[d]) {
-        return op.Error(Code::kInvalidShape,
-                        "input " + to_string(from[d]) + " " + op.in(from[d]).label() +
-                            " and input " + to_string(k) + " " + op.in(k).label() +
-                            " do not broadcast: dimension " + to_string(d) +
-                            " (counted from the fastest) is " + to_string(out[d]) + " against " +
-                            to_string(in[d]));
+        return op.Error(Code::kInvalidShape, op.in_label(from[d]) + " and " + op.in_label(k) +
+                                                 " do not broadcast: dimension " + to_string(d) +
+                                                 " (counted from the fastest) is " +
+                                                 to_string(out[d]) + " against " +
+                                                 to_string(in[d]));
       }
     }
   }
@@ -211,12 +151,9 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 namespace {
 
 /// What both kernels have in common.
-Result<KernelSpec> BaseSpec(const OpView& op, const char* entry, const char* expression) {
-  const int64_t count = op.out(0).shape().count();
-  if (count > INT32_MAX) {
-    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-  }
+KernelSpec BaseSpec(const OpView& op, const char* entry, const char* expression) {
   const Pointwise& rule = RuleOf(op);
+  const int64_t count = op.out(0).shape().count();
   KernelSpec spec;
   spec.source = std::string(entry) + ".cl";
   spec.entry = entry;
@@ -227,8 +164,8 @@ Result<KernelSpec> BaseSpec(const OpView& op, const char* entry, const char* exp
   float p[4] = {};
   if (rule.params != nullptr) rule.params(op, p);
   for (int j = 0; j < params; ++j) spec.reals.emplace_back("p" + to_string(j), p[j]);
-  spec.defines = {{"INPUTS", to_string(op.num_inputs())},
-                  {"PARAMS", to_string(params)},
+  spec.defines = {{"INPUTS", op.num_inputs()},
+                  {"PARAMS", params},
                   {"EXPR", "(" + std::string(expression) + ")"}};
   spec.flops = static_cast<double>(count);
   return spec;
@@ -244,42 +181,51 @@ bool SameShapes(const OpView& op, const Walk& walk) {
 
 }  // namespace
 
-Result<Launches> Vectors(const OpView& op, const DeviceCaps& caps) {
-  const Pointwise& rule = RuleOf(op);
+Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
-  if (!caps.is_cpu) return refuse("not a CPU");
-  if (rule.scalar_only) return refuse("the expression is for scalars only");
+  if (!request.caps.is_cpu) return refuse("not a CPU");
+  if (RuleOf(op).scalar_only) return refuse("the expression is for scalars only");
   if (ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8) return refuse("whole numbers");
   if (!SameShapes(op, MakeWalk(op))) return refuse("broadcasting");
-  TIMCL_ASSIGN(KernelSpec spec, BaseSpec(op, "pointwise16", rule.expression));
-  auto wide = [](const TensorView& t) { return t.dtype() == DataType::FLOAT32 ? "1" : "0"; };
+  return KernelOffer{op.out(0).dtype() == DataType::FLOAT32 ? KernelSpec::Epilogue::kVector
+                                                            : KernelSpec::Epilogue::kScalar};
+}
+
+Result<Launches> Vectors(const OpView& op, const KernelRequest&) {
+  KernelSpec spec = BaseSpec(op, "pointwise16", RuleOf(op).expression);
+  auto wide = [](const TensorView& t) { return t.dtype() == DataType::FLOAT32; };
   for (size_t k = 0; k < op.num_inputs(); ++k) {
     spec.defines.emplace_back(std::string(kNames[k]) + "_WIDE", wide(op.in(k)));
   }
   spec.defines.emplace_back("R_WIDE", wide(op.out(0)));
-  spec.global = {static_cast<size_t>((op.out(0).shape().count() + 15) / 16), 1, 1};
+  spec.global = Grid(DivideUp(op.out(0).shape().count(), 16));
   spec.local = {64, 1, 1};
   spec.float_math = true;
-  spec.epilogue = op.out(0).dtype() == DataType::FLOAT32 ? KernelSpec::Epilogue::kVector
-                                                         : KernelSpec::Epilogue::kScalar;
   return Launches{spec};
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps&) {
-  const Pointwise& rule = RuleOf(op);
+Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest&) {
   const Walk walk = MakeWalk(op);
   if (walk.rank() > 6) {
     return Status::Error(Code::kUnsupported, "broadcasting over " + to_string(walk.rank()) +
                                                  " separate dimensions, 6 are the most");
   }
+  // Ops fused behind it compute in float32, which holds neither large integers nor the 0 or 1 of a
+  // bool.
+  const bool whole = ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8;
+  return KernelOffer{whole ? KernelSpec::Epilogue::kNone : KernelSpec::Epilogue::kScalar};
+}
+
+Result<Launches> General(const OpView& op, const KernelRequest&) {
+  const Pointwise& rule = RuleOf(op);
+  const Walk walk = MakeWalk(op);
   const size_t rank = SameShapes(op, walk) ? 0 : walk.rank();
-  const bool integers = ComputesIntegers(op), to_bool = op.out(0).dtype() == DataType::BOOL8;
-  TIMCL_ASSIGN(KernelSpec spec,
-               BaseSpec(op, "pointwise", integers ? rule.int_expression : rule.expression));
+  const bool integers = ComputesIntegers(op);
+  KernelSpec spec = BaseSpec(op, "pointwise", integers ? rule.int_expression : rule.expression);
   for (size_t d = 0; d + 1 < rank; ++d) {
-    const Divider by = DividerBy(walk.extent[d]);
+    const ExactDivision by(walk.extent[d]);
     spec.sizes.emplace_back("D" + to_string(d), walk.extent[d]);
-    spec.sizes.emplace_back("M" + to_string(d), static_cast<int32_t>(by.multiplier));
+    spec.sizes.emplace_back("M" + to_string(d), by.multiplier);
     spec.sizes.emplace_back("H" + to_string(d), by.shift);
   }
   for (size_t d = 0; d < rank; ++d) {
@@ -287,15 +233,12 @@ Result<Launches> General(const OpView& op, const DeviceCaps&) {
       spec.sizes.emplace_back(kNames[k] + to_string(d), walk.stride[k][d]);
     }
   }
-  spec.defines.emplace_back("RANK", to_string(rank));
-  spec.defines.emplace_back("TO_BOOL", to_bool ? "1" : "0");
-  spec.global = {static_cast<size_t>(op.out(0).shape().count()), 1, 1};
+  spec.defines.emplace_back("RANK", rank);
+  spec.defines.emplace_back("TO_BOOL", op.out(0).dtype() == DataType::BOOL8);
+  spec.global = Grid(op.out(0).shape().count());
   // PoCL turns work-items into vector lanes only in groups this large.
   spec.local = {256, 1, 1};
   spec.float_math = !integers;
-  // Ops fused behind it compute in float32, which holds neither large integers nor the 0 or 1 of a
-  // bool.
-  spec.epilogue = integers || to_bool ? KernelSpec::Epilogue::kNone : KernelSpec::Epilogue::kScalar;
   return Launches{spec};
 }
 

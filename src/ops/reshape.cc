@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -27,23 +26,14 @@ Status Verify(const OpView& op) {
     }
     if (target[d] == 0 && d >= op.in(0).shape().rank()) {
       return op.Error(Code::kInvalidArgument, "attribute target_shape copies dimension " +
-                                                  to_string(d) + " of input 0 'input' " +
-                                                  op.in(0).label() + ", which has none");
+                                                  to_string(d) + " of " + op.in_label(0) +
+                                                  ", which has none");
     }
     open += target[d] == -1;
   }
   if (open > 1) {
     return op.Error(Code::kInvalidArgument,
                     "attribute target_shape leaves " + to_string(open) + " extents open");
-  }
-  const TensorView operands[] = {op.in(0), op.out(0)};
-  for (const TensorView& t : operands) {
-    if (BitsOf(t.dtype()) != 4 && !t.type().per_channel()) continue;
-    if (SameEncoding(operands[0].type(), operands[1].type())) continue;
-    return op
-        .Error(Code::kInvalidType, (&t == operands ? "input 0 'input' " : "output 0 ") + t.label() +
-                                       ": 4-bit and per-channel tensors are not converted")
-        .AtTensor(t.name());
   }
   return Status();
 }
@@ -65,42 +55,30 @@ Result<Shapes> Infer(const OpView& op) {
   if (open < y.rank()) y[open] = x.count() / known;
   if (known * (open < y.rank() ? y[open] : 1) != x.count()) {
     return op.Error(Code::kInvalidShape,
-                    "input 0 'input' " + op.in(0).label() + " has " + to_string(x.count()) +
+                    op.in_label(0) + " has " + to_string(x.count()) +
                         " elements and cannot become " +
                         Shape(op.attrs<ReshapeAttrs>().target_shape).ToString());
   }
   return Shapes{y};
 }
 
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const bool same = SameEncoding(op.in(0).type(), op.out(0).type());
-  const bool whole =
-      IsInteger(op.in(0).dtype()) && !op.in(0).type().quantized() && !op.out(0).type().quantized();
-  for (int64_t i = 0; i < ins[0].count(); ++i) {
-    if (IsInteger(op.in(0).dtype()) && (same || whole)) {
-      outs[0].SetRaw(i, ins[0].Raw(i));
-    } else {
-      outs[0].Set(i, ins[0].At(i));
-    }
-  }
+Status Reference(const OpView&, const ref::Inputs& ins, ref::Outputs& outs) {
+  for (int64_t i = 0; i < ins[0].count(); ++i) ref::Copy(outs[0], i, ins[0], i);
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps&) {
-  const int64_t count = op.out(0).type().count();
-  if (count > INT32_MAX) {
-    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-  }
-  KernelSpec spec;
-  spec.source = "copy.cl";
-  spec.entry = "copy";
-  spec.operands = {In(0, "X"), Out(0, "Y")};
-  spec.sizes = {{"N", count}};
-  spec.global = {static_cast<size_t>(count), 1, 1};
-  spec.local = {256, 1, 1};
-  spec.epilogue = KernelSpec::Epilogue::kScalar;
-  return Launches{spec};
+Result<Launches> General(const OpView& op, const KernelRequest&) {
+  const int64_t count = op.in(0).shape().count();
+  return Launches{{.source = "copy.cl",
+                   .entry = "copy",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"N", count}},
+                   .global = Grid(count),
+                   .local = {256, 1, 1}}};
 }
+
+constexpr KernelCandidate kKernels[] = {
+    {"copy", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
   auto add = [&](std::vector<int64_t> target, TensorType x, TensorType y, const Shape& shape,
@@ -130,15 +108,17 @@ void Cases(CaseMaker& make) {
   }
 }
 
-const OpDef kReshape = {.name = "Reshape",
-                        .schema = &kAttrSchema<ReshapeAttrs>,
-                        .verify = Verify,
-                        .infer = Infer,
-                        .reference = Reference,
-                        .kernels = {{"copy", General}},
-                        .moves_nothing = true,
-                        .tolerance = Tolerance::Exact(),
-                        .cases = Cases};
+constexpr OpDef kReshape = {
+    .name = "Reshape",
+    .types = "copyable -> copyable; i8:pc|u8:pc|i16:pc|i32:pc|i8:apc|u8:apc|i4|u4 -> ==0",
+    .schema = &kAttrSchema<ReshapeAttrs>,
+    .verify = Verify,
+    .infer = Infer,
+    .reference = Reference,
+    .kernels = kKernels,
+    .moves_nothing = true,
+    .tolerance = Tolerance::Exact(),
+    .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 

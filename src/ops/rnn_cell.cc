@@ -3,17 +3,17 @@
 #include "tim/vx/ops/rnn_cell.h"
 
 #include <cmath>
-#include <cstdint>
-#include <string>
 #include <vector>
 
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
-namespace {
 
-using std::to_string;
+TIMCL_ENUM(RNNCell::ActivationType, {RNNCell::kNONE, "NONE"}, {RNNCell::kRELU, "RELU"},
+           {RNNCell::kRELU1, "RELU1"}, {RNNCell::kRELU6, "RELU6"}, {RNNCell::kTANH, "TANH"},
+           {RNNCell::kSIGMOID, "SIGMOID"}, {RNNCell::kHARDSIGMOID, "HARDSIGMOID"});
+
+namespace {
 
 struct RNNCellAttrs {
   RNNCell::ActivationType activation = RNNCell::kTANH;  // kept, not used: it is always tanh
@@ -31,27 +31,13 @@ Status Verify(const OpView& op) {
 Result<Shapes> Infer(const OpView& op) {
   const Shape &x = op.in(kInput).shape(), &w = op.in(kWeight).shape();
   const int64_t units = w[1], batch = x[1];
-  struct Expected {
-    size_t input;
-    const char* name;
-    Shape shape;
-  };
-  const Expected expected[] = {{kWeight, "weight", {x[0], units}},
-                               {kState, "state", {units, batch}},
-                               {kRecurrent, "recurrent", {units, units}}};
-  for (const auto& [input, name, shape] : expected) {
-    if (op.in(input).shape() == shape) continue;
-    return op
-        .Error(Code::kInvalidShape, "input " + to_string(input) + " '" + name + "' " +
-                                        op.in(input).label() + " must be " + shape.ToString() +
-                                        ", as input 0 'input' is " + op.in(kInput).label() +
-                                        " and input 1 'weight' is " + op.in(kWeight).label())
-        .AtTensor(op.in(input).name());
-  }
-  if (op.in(kBias).present() && op.in(kBias).shape().count() != units) {
-    return op.Error(Code::kInvalidShape, "input 2 'bias' " + op.in(kBias).label() + " must have " +
-                                             to_string(units) + " elements");
-  }
+  const std::string why = "as " + op.in_label(kInput) + " and " + op.in_label(kWeight) + " say";
+  TIMCL_TRY(op.CheckShape(kWeight, {x[0], units}, why));
+  TIMCL_TRY(op.CheckShape(kState, {units, batch}, why));
+  TIMCL_TRY(op.CheckShape(kRecurrent, {units, units}, why));
+  if (op.in(kBias).present() && op.in(kBias).shape().count() != units)
+    return op.InputError(kBias, Code::kInvalidShape,
+                         "must have " + std::to_string(units) + " elements");
   return Shapes{{units, batch}, {units, batch}};
 }
 
@@ -65,7 +51,7 @@ Status Expand(ExpandBuilder& b) {
   const auto recalled = b.Add("FullyConnected", axis0, {b.in(kState), b.in(kRecurrent)}, f32);
   b.AddTo(0, "Tanh", {}, {b.Add("Add", {}, {driven, recalled}, f32)});
   // The new state is what the output holds, after its rounding.
-  b.AddTo(1, "DataConvert", {}, {b.op().out(0).id()});
+  b.AddTo(1, "DataConvert", {}, {b.out(0)});
   return Status();
 }
 
@@ -105,66 +91,66 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 }
 
 void Cases(CaseMaker& make) {
-  using Q = Quantization;
-  const TensorType f32 = {DataType::FLOAT32, {}, Q()}, f16 = {DataType::FLOAT16, {}, Q()};
-  const TensorType u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.02f, 121)};
-  const TensorType i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 1.0f / 128, 0)};
-  const TensorType y_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 1.0f / 127, 128)};
+  using namespace cases;
   auto add = [&](int64_t in, int64_t units, int64_t batch, const TensorType& x, const TensorType& y,
                  const TensorType& state, bool constant, DataType bias, const char* note,
                  RNNCell::ActivationType activation = RNNCell::kTANH) {
-    Case c;
-    c.attrs = MakeAttrs(RNNCellAttrs{activation});
+    CaseBuilder c = make.Of(RNNCellAttrs{activation});
     auto operand = [&](TensorType t, const Shape& shape, bool fixed, double reach) {
       t.shape = shape;
-      c.inputs.push_back({t, fixed, -reach, reach});
+      if (t.dtype == DataType::UNKNOWN) {
+        c.None();
+      } else if (fixed) {
+        c.Const(t, -reach, reach);
+      } else {
+        c.In(t, -reach, reach);
+      }
     };
     operand(x, {in, batch}, false, 1);
     operand(x, {in, units}, constant, 0.7);
-    operand({bias, {}, Q()}, {units}, constant, IsInteger(bias) ? 1500 : 0.5);
-    if (bias == DataType::UNKNOWN) c.inputs.back().type = {};
+    operand(Plain(bias), {units}, constant, IsInteger(bias) ? 1500 : 0.5);
     operand(x, {units, batch}, false, 1);
     operand(x, {units, units}, constant, 0.7);
-    c.outputs = {y, state};
-    c.note = note;
-    make.Add(c);
+    c.Out(y).Out(state).Note(note);
   };
+  const TensorType u8 = Affine(DataType::UINT8, {}, 0.02f, 121);
+  const TensorType i8 = Affine(DataType::INT8, {}, 1.0f / 128, 0);
+  const TensorType y_u8 = Affine(DataType::UINT8, {}, 1.0f / 127, 128);
   const DataType real = DataType::FLOAT32;
-  add(1, 1, 1, f32, f32, f32, true, real, "one unit");
-  add(3, 4, 2, f32, f32, f32, true, real, "four units");
-  add(5, 17, 3, f32, f32, f32, true, real, "17 units");
-  add(5, 6, 3, f32, f32, f32, false, real, "computed weights");
-  add(5, 6, 3, f32, f32, f32, true, DataType::UNKNOWN, "no bias");
-  add(5, 6, 3, f32, f32, f32, true, real, "the activation does not matter", RNNCell::kRELU);
-  add(5, 6, 3, f32, f32, y_u8, true, real, "u8 state");
-  add(5, 6, 3, f32, i8, f32, true, real, "i8 output, f32 state");
-  add(5, 6, 3, f16, f16, f16, true, DataType::FLOAT16, "f16");
+  add(1, 1, 1, F32(), F32(), F32(), true, real, "one unit");
+  add(3, 4, 2, F32(), F32(), F32(), true, real, "four units");
+  add(5, 17, 3, F32(), F32(), F32(), true, real, "17 units");
+  add(5, 6, 3, F32(), F32(), F32(), false, real, "computed weights");
+  add(5, 6, 3, F32(), F32(), F32(), true, DataType::UNKNOWN, "no bias");
+  add(5, 6, 3, F32(), F32(), F32(), true, real, "the activation does not matter", RNNCell::kRELU);
+  add(5, 6, 3, F32(), F32(), y_u8, true, real, "u8 state");
+  add(5, 6, 3, F32(), i8, F32(), true, real, "i8 output, f32 state");
+  add(5, 6, 3, F16(), F16(), F16(), true, DataType::FLOAT16, "f16");
   add(5, 6, 3, u8, y_u8, y_u8, true, DataType::INT32, "u8");
-  add(5, 6, 3, u8, f32, f16, false, DataType::INT32, "u8 to f32 and f16");
+  add(5, 6, 3, u8, F32(), F16(), false, DataType::INT32, "u8 to f32 and f16");
   add(5, 6, 3, i8, i8, i8, true, DataType::INT32, "i8");
 }
 
-const OpDef kRNNCell = {.name = "RNNCell",
-                        .inputs = "input weight bias? state recurrent",
-                        .outputs = "output state_out",
-                        .schema = &kAttrSchema<RNNCellAttrs>,
-                        .verify = Verify,
-                        .infer = Infer,
-                        .reference = Reference,
-                        .expand = Expand,
-                        // tanh of OpenCL is good to 5 ulp, of sums that differ by a few.
-                        .tolerance = {16, 1e-6, 1, true},
-                        .cases = Cases};
+constexpr OpDef kRNNCell = {
+    .name = "RNNCell",
+    .inputs = "input weight bias? state recurrent",
+    .outputs = "output state_out",
+    .types =
+        "f32|f16, real, f32|f16, f32|f16, real -> real, real; "
+        "i8|u8|i16|u16, i8|u8|i16|u16|i8:pc|u8:pc|i16:pc, i32|i32:pc|i64|f32|f16, "
+        "i8|u8|i16|u16, i8|u8|i16|u16|i8:pc|u8:pc|i16:pc -> real, real",
+    .schema = &kAttrSchema<RNNCellAttrs>,
+    .verify = Verify,
+    .infer = Infer,
+    .reference = Reference,
+    .expand = Expand,
+    // tanh of OpenCL is good to 5 ulp, of sums that differ by a few.
+    .tolerance = {16, 1e-6, 1, true},
+    .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
-RNNCell::RNNCell(Graph* graph, ActivationType activation)
-    : Operation(graph, kRNNCell, MakeAttrs(RNNCellAttrs{activation})) {}
-std::shared_ptr<Operation> RNNCell::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<RNNCell>(AttrsOf<RNNCellAttrs>(*this).activation);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_OP_CLASS(RNNCell, RNNCellAttrs, (ActivationType activation), (activation));
 
 TIMCL_OPS(rnn_cell) { Add(kRNNCell); }
 

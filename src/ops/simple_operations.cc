@@ -12,7 +12,6 @@
 namespace tim::vx::ops {
 namespace {
 
-using Domain = Pointwise::Domain;
 using pointwise::UnaryCases;
 using P = const float*;
 using Int = int64_t;
@@ -37,54 +36,54 @@ TIMCL_POINTWISE(Abs, NoAttrs, "input", Tolerance::Exact(),
                     return std::max(x, -x);
                   }).Cases(Cases));
 
-TIMCL_POINTWISE(Sin, NoAttrs, "input", Tolerance::Ulp(4),
+TIMCL_POINTWISE(Sin, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 Pointwise("sin(x)", []<class T>(T x, T, T, P) {
                   return std::sin(x);
                 }).Cases(Cases));
 
-TIMCL_POINTWISE(Cos, NoAttrs, "input", Tolerance::Ulp(4),
+TIMCL_POINTWISE(Cos, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 Pointwise("cos(x)", []<class T>(T x, T, T, P) {
                   return std::cos(x);
                 }).Cases(Cases));
 
-TIMCL_POINTWISE(Tan, NoAttrs, "input", Tolerance::Ulp(5),
+TIMCL_POINTWISE(Tan, NoAttrs, "input", Tolerance::Ulp(5, 1),
                 Pointwise("tan(x)", []<class T>(T x, T, T, P) {
                   return std::tan(x);
                 }).Cases([](CaseMaker& make) {
                   UnaryCases(make, {None()}, {-1.4, 1.4});
                 }));
 
-TIMCL_POINTWISE(ATan, NoAttrs, "input", Tolerance::Ulp(5),
+TIMCL_POINTWISE(ATan, NoAttrs, "input", Tolerance::Ulp(5, 1),
                 Pointwise("atan(x)", []<class T>(T x, T, T, P) {
                   return std::atan(x);
                 }).Cases(Cases));
 
-TIMCL_POINTWISE(ATanh, NoAttrs, "input", Tolerance::Ulp(5),
+TIMCL_POINTWISE(ATanh, NoAttrs, "input", Tolerance::Ulp(5, 1),
                 Pointwise("atanh(x)", []<class T>(T x, T, T, P) {
                   return std::atanh(x);
                 }).Cases(InsideOneCases));
 
-TIMCL_POINTWISE(ACosh, NoAttrs, "input", Tolerance::Ulp(4),
+TIMCL_POINTWISE(ACosh, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 Pointwise("acosh(x)", []<class T>(T x, T, T, P) {
                   return std::acosh(x);
                 }).Cases(AboveOneCases));
 
-TIMCL_POINTWISE(Exp, NoAttrs, "input", Tolerance::Ulp(3),
+TIMCL_POINTWISE(Exp, NoAttrs, "input", Tolerance::Ulp(3, 1),
                 Pointwise("exp(x)", []<class T>(T x, T, T, P) {
                   return std::exp(x);
                 }).Cases(Cases));
 
-TIMCL_POINTWISE(Log, NoAttrs, "input", Tolerance::Ulp(3),
+TIMCL_POINTWISE(Log, NoAttrs, "input", Tolerance::Ulp(3, 1),
                 Pointwise("log(x)", []<class T>(T x, T, T, P) {
                   return std::log(x);
                 }).Cases(PositiveCases));
 
-TIMCL_POINTWISE(Sqrt, NoAttrs, "input", Tolerance::Ulp(3),
+TIMCL_POINTWISE(Sqrt, NoAttrs, "input", Tolerance::Ulp(3, 1),
                 Pointwise("sqrt(x)", []<class T>(T x, T, T, P) {
                   return std::sqrt(x);
                 }).Cases(PositiveCases));
 
-TIMCL_POINTWISE(Rsqrt, NoAttrs, "input", Tolerance::Ulp(3),
+TIMCL_POINTWISE(Rsqrt, NoAttrs, "input", Tolerance::Ulp(3, 1),
                 Pointwise("rsqrt(x)", []<class T>(T x, T, T, P) {
                   return T(1) / std::sqrt(x);
                 }).Cases(PositiveCases));
@@ -96,7 +95,7 @@ TIMCL_POINTWISE(Square, NoAttrs, "input", Tolerance::Exact(),
                     return x * x;
                   }).Cases(Cases));
 
-TIMCL_POINTWISE(Rcp, NoAttrs, "input", Tolerance::Ulp(3),
+TIMCL_POINTWISE(Rcp, NoAttrs, "input", Tolerance::Ulp(3, 1),
                 Pointwise("1.0f / x", []<class T>(T x, T, T, P) {
                   return T(1) / x;
                 }).Cases([](CaseMaker& make) {
@@ -125,7 +124,7 @@ TIMCL_POINTWISE(LogicalNot, NoAttrs, "input", Tolerance::Exact(),
                     .Integer("(long)(x == 0)",
                              [](Int x, Int, Int, P) { return x == 0 ? Int{1} : Int{0}; })
                     .ScalarOnly()
-                    .On(Domain::kLogical)
+                    .On("logical* -> logical")
                     .Cases(LogicalCases));
 
 TIMCL_POINTWISE(Floor, NoAttrs, "input", Tolerance::Exact(),
@@ -214,15 +213,8 @@ void ConversionCases(CaseMaker& make) {
 TIMCL_POINTWISE(DataConvert, NoAttrs, "input", Tolerance::Exact(),
                 Pointwise("x", []<class T>(T x, T, T, P) { return x; })
                     .Integer("x", [](Int x, Int, Int, P) { return x; })
-                    .On(Domain::kAll)
+                    .On("copyable* -> copyable")
                     .Cases(ConversionCases));
-
-Status VerifyCast(const OpView& op) {
-  TIMCL_TRY(pointwise::CheckType(op, op.in(0), "input 0 'input'", Domain::kAll));
-  return pointwise::CheckType(op, op.out(0), "output 0", Domain::kAll);
-}
-
-Result<Shapes> InferCast(const OpView& op) { return Shapes{op.in(0).shape()}; }
 
 /// Toward 0, saturating; NaN gives 0.
 Int Truncated(double v) {
@@ -274,39 +266,36 @@ const char* Conversion(DataType to) {
   }
 }
 
-Result<Launches> LaunchCast(const OpView& op, const DeviceCaps&) {
+Result<Launches> LaunchCast(const OpView& op, const KernelRequest&) {
   const DataType from = op.in(0).dtype(), to = op.out(0).dtype();
   const int64_t count = op.out(0).shape().count();
-  if (count > INT32_MAX) {
-    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-  }
-  auto flag = [](bool b) { return b ? "1" : "0"; };
-  KernelSpec spec;
-  spec.source = "cast.cl";
-  spec.entry = "cast";
-  spec.operands = {In(0, "X"), Out(0, "Y")};
-  spec.sizes = {{"N", count}};
-  spec.defines = {
-      {"FROM_HALF", flag(from == DataType::FLOAT16)}, {"FROM_FLOAT", flag(!IsInteger(from))},
-      {"TO_HALF", flag(to == DataType::FLOAT16)},     {"TO_FLOAT", flag(to == DataType::FLOAT32)},
-      {"TO_BOOL", flag(to == DataType::BOOL8)},       {"CONVERT", Conversion(to)}};
-  spec.global = {static_cast<size_t>(count), 1, 1};
-  spec.local = {256, 1, 1};
-  return Launches{spec};
+  return Launches{{.source = "cast.cl",
+                   .entry = "cast",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"N", count}},
+                   .defines = {{"FROM_HALF", from == DataType::FLOAT16},
+                               {"FROM_FLOAT", !IsInteger(from)},
+                               {"TO_HALF", to == DataType::FLOAT16},
+                               {"TO_FLOAT", to == DataType::FLOAT32},
+                               {"TO_BOOL", to == DataType::BOOL8},
+                               {"CONVERT", Conversion(to)}},
+                   .global = Grid(count),
+                   .local = {256, 1, 1}}};
 }
+constexpr KernelCandidate kCastKernels[] = {{"cast", nullptr, LaunchCast}};
 
-const OpDef kCast = {.name = "Cast",
-                     .schema = &kAttrSchema<NoAttrs>,
-                     .verify = VerifyCast,
-                     .infer = InferCast,
-                     .reference = ReferenceCast,
-                     .kernels = {{"cast", LaunchCast}},
-                     .tolerance = Tolerance::Exact(),
-                     .cases = ConversionCases};
+constexpr OpDef kCast = {.name = "Cast",
+                         .types = "copyable -> copyable",
+                         .schema = &kAttrSchema<NoAttrs>,
+                         .infer = ShapeOfInput,
+                         .reference = ReferenceCast,
+                         .kernels = kCastKernels,
+                         .layout = LayoutRule::SameForAll(),
+                         .tolerance = Tolerance::Exact(),
+                         .cases = TIMCL_CASES(ConversionCases)};
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
 TIMCL_PLAIN_OP_CLASS(DataConvert);
 TIMCL_PLAIN_OP_CLASS(Neg);
 TIMCL_PLAIN_OP_CLASS(Abs);
@@ -327,7 +316,6 @@ TIMCL_PLAIN_OP_CLASS(Tan);
 TIMCL_PLAIN_OP_CLASS(ATan);
 TIMCL_PLAIN_OP_CLASS(ATanh);
 TIMCL_PLAIN_OP_CLASS(ACosh);
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(simple_operations) {
   for (const OpDef* def : {&kDataConvert, &kNeg,    &kAbs,        &kSin,   &kExp,   &kLog,   &kSqrt,

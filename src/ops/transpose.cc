@@ -3,14 +3,10 @@
 
 #include <string>
 
-#include "tim/vx/exact_division.h"
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
 namespace {
-
-using std::to_string;
 
 struct TransposeAttrs {
   std::vector<uint32_t> perm;  // extent i of the result is extent perm[i] of the input
@@ -27,18 +23,9 @@ Status Verify(const OpView& op) {
     if (valid) seen[p] = true;
   }
   if (!valid) {
-    return op.Error(Code::kInvalidArgument,
-                    "attribute " + op.any_attrs().Map().ToText() +
-                        " does not name each dimension of input 0 'input' " + op.in(0).label() +
-                        " once");
-  }
-  for (const TensorView& t : {op.in(0), op.out(0)}) {
-    if (BitsOf(t.dtype()) == 4 || t.type().per_channel()) {
-      return op
-          .Error(Code::kInvalidType,
-                 "operand " + t.label() + ": 4-bit and per-channel tensors are not transposed")
-          .AtTensor(t.name());
-    }
+    return op.Error(Code::kInvalidArgument, "attribute " + op.any_attrs().Map().ToText() +
+                                                " does not name each dimension of " +
+                                                op.in_label(0) + " once");
   }
   return Status();
 }
@@ -77,35 +64,23 @@ Walk WalkOf(const OpView& op) {
 }
 
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const TensorType &x = op.in(0).type(), &y = op.out(0).type();
-  const bool raw = IsInteger(x.dtype) &&
-                   (SameEncoding(x, y) || (IsInteger(y.dtype) && !x.quantized() && !y.quantized()));
   const Walk walk = WalkOf(op);
-  for (int64_t i = 0; i < x.count(); ++i) {
+  for (int64_t i = 0; i < ins[0].count(); ++i) {
     int64_t rest = i, from = 0;
     for (size_t d = 0; d < walk.extent.size(); ++d) {
       from += rest % walk.extent[d] * walk.stride[d];
       rest /= walk.extent[d];
     }
-    if (raw) {
-      outs[0].SetRaw(i, ins[0].Raw(from));
-    } else {
-      outs[0].Set(i, ins[0].At(from));
-    }
+    ref::Copy(outs[0], i, ins[0], from);
   }
   return Status();
 }
 
-Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
-  const int64_t count = op.out(0).type().count();
-  if (count > INT32_MAX) {
-    return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
-  }
+Result<Launches> General(const OpView& op, const KernelRequest& request) {
   const Walk walk = WalkOf(op);
-  // Neighbours in one work-item where that saves work, a work-item each where they share memory
-  // accesses.
-  const int64_t run = caps.is_cpu ? 16 : 1;
-  const int64_t across = (walk.extent[0] + run - 1) / run, items = count / walk.extent[0] * across;
+  const int64_t run = RunLength(request.caps);
+  const int64_t across = DivideUp(walk.extent[0], run);
+  const int64_t items = op.out(0).shape().count() / walk.extent[0] * across;
   std::vector<int32_t> table;
   for (size_t d = 0; d < walk.extent.size(); ++d) {
     const int64_t extent = d == 0 ? across : walk.extent[d];
@@ -114,17 +89,17 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
       table.push_back(static_cast<int32_t>(v));
     }
   }
-  KernelSpec spec;
-  spec.source = "transpose.cl";
-  spec.entry = "transpose";
-  spec.operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")};
-  spec.sizes = {{"LENGTH", walk.extent[0]}, {"ITEMS", items}};
-  spec.defines = {{"RANK", to_string(walk.extent.size())}, {"RUN", to_string(run)}};
-  spec.global = {static_cast<size_t>(items), 1, 1};
-  spec.local = {64, 1, 1};
-  spec.epilogue = KernelSpec::Epilogue::kScalar;
-  return Launches{spec};
+  return Launches{{.source = "transpose.cl",
+                   .entry = "transpose",
+                   .operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")},
+                   .sizes = {{"LENGTH", walk.extent[0]}, {"ITEMS", items}},
+                   .defines = {{"RANK", walk.extent.size()}, {"RUN", run}},
+                   .global = Grid(items),
+                   .local = {64, 1, 1}}};
 }
+
+constexpr KernelCandidate kKernels[] = {
+    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
   using Q = Quantization;
@@ -170,24 +145,19 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
-const OpDef kTranspose = {.name = "Transpose",
-                          .schema = &kAttrSchema<TransposeAttrs>,
-                          .verify = Verify,
-                          .infer = Infer,
-                          .reference = Reference,
-                          .kernels = {{"general", General}},
-                          .tolerance = Tolerance::Exact(),
-                          .cases = Cases};
+constexpr OpDef kTranspose = {.name = "Transpose",
+                              .types = "copyable -> copyable",
+                              .schema = &kAttrSchema<TransposeAttrs>,
+                              .verify = Verify,
+                              .infer = Infer,
+                              .reference = Reference,
+                              .kernels = kKernels,
+                              .tolerance = Tolerance::Exact(),
+                              .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
-Transpose::Transpose(Graph* graph, const std::vector<uint32_t>& perm)
-    : BuiltinOp(graph, kTranspose, MakeAttrs(TransposeAttrs{perm})) {}
-std::shared_ptr<Operation> Transpose::Clone(std::shared_ptr<Graph>& graph) const {
-  return graph->CreateOperation<Transpose>(AttrsOf<TransposeAttrs>(*this).perm);
-}
-#endif  // TIMCL_OP_FILE_AS_PLUGIN
+TIMCL_OP_CLASS(Transpose, TransposeAttrs, (const std::vector<uint32_t>& perm), (perm));
 
 TIMCL_OPS(transpose) { Add(kTranspose); }
 

@@ -13,20 +13,6 @@ using std::to_string;
 bool HasBias(const OpView& op) { return op.in(2).present(); }
 bool HasRealBias(const OpView& op) { return HasBias(op) && !IsInteger(op.in(2).dtype()); }
 
-bool IsSumType(DataType d) {
-  switch (d) {
-    case DataType::FLOAT32:
-    case DataType::FLOAT16:
-    case DataType::INT8:
-    case DataType::UINT8:
-    case DataType::INT16:
-    case DataType::UINT16:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Largest magnitude of stored value minus zero point.
 int64_t Reach(const TensorType& t) {
   const int64_t zero = t.zero_point();
@@ -46,52 +32,21 @@ int64_t BiasReach(const TensorView& b) {
 
 }  // namespace
 
-Status CheckTypes(const OpView& op, size_t channel_dim, const char* weight_name) {
-  auto refuse = [&](const TensorView& t, const std::string& what, const std::string& expected) {
-    return op.Error(Code::kInvalidType, what + " " + t.label() + ": " + expected + " is expected")
-        .AtTensor(t.name());
-  };
-  const TensorView x = op.in(0), w = op.in(1), b = op.in(2), y = op.out(0);
-  const std::string types = "one of f32 f16 i8 u8 i16 u16, quantized per tensor or not at all,";
-  const std::string weight = "input 1 '" + std::string(weight_name) + "'";
-  if (!IsSumType(x.dtype()) || x.type().per_channel()) return refuse(x, "input 0 'input'", types);
-  if (!IsSumType(w.dtype())) return refuse(w, weight, "one of f32 f16 i8 u8 i16 u16");
-  if (!IsSumType(y.dtype()) || y.type().per_channel()) return refuse(y, "output 0", types);
-  if (w.type().per_channel()) {
-    if (w.type().quant.Type() != QuantType::SYMMETRIC_PER_CHANNEL || !IsInteger(w.dtype())) {
-      return refuse(w, weight, "among per-channel quantizations, SYMMETRIC_PER_CHANNEL");
-    }
-    if (!IsInteger(x.dtype())) {
-      return refuse(x, "input 0 'input'",
-                    "an integer type, as the weight is quantized per channel,");
-    }
-    if (w.type().quant.ChannelDim() != static_cast<int32_t>(channel_dim)) {
-      return op
-          .Error(Code::kInvalidArgument, weight + " " + w.label() +
-                                             ": its output channels are along dimension " +
-                                             to_string(channel_dim) + ", its channel_dim is " +
-                                             to_string(w.type().quant.ChannelDim()))
-          .AtTensor(w.name());
-    }
-  }
-  if (!b.present()) return Status();
-  const DataType d = b.dtype();
-  const bool real = d == DataType::FLOAT32 || d == DataType::FLOAT16;
-  const bool integer = d == DataType::INT32 || d == DataType::INT64;
-  if (SumsIntegers(op) ? !real && !integer : !real) {
-    return refuse(b, "input 2 'bias'", SumsIntegers(op) ? "one of i32 i64 f32 f16" : "f32 or f16");
-  }
-  return Status();
+Status CheckChannels(const OpView& op, size_t channel_dim) {
+  const TensorType& w = op.in(1).type();
+  if (!w.per_channel() || w.quant.ChannelDim() == static_cast<int32_t>(channel_dim))
+    return Status();
+  return op.InputError(1, Code::kInvalidArgument,
+                       "its output channels are along dimension " + to_string(channel_dim) +
+                           ", its channel_dim is " + to_string(w.quant.ChannelDim()));
 }
 
 Status CheckBias(const OpView& op, int64_t channels) {
   const TensorView b = op.in(2);
   if (!b.present() || b.shape().count() == channels) return Status();
-  return op
-      .Error(Code::kInvalidShape, "input 2 'bias' " + b.label() + " has " +
-                                      to_string(b.shape().count()) + " elements for " +
-                                      to_string(channels) + " output channels")
-      .AtTensor(b.name());
+  return op.InputError(
+      2, Code::kInvalidShape,
+      to_string(b.shape().count()) + " elements for " + to_string(channels) + " output channels");
 }
 
 bool SumsIntegers(const OpView& op) {
@@ -109,7 +64,7 @@ std::vector<float> Multipliers(const OpView& op, int64_t channels) {
   return m;
 }
 
-Defines SumDefines(const OpView& op, int64_t terms) {
+std::vector<Define> SumDefines(const OpView& op, int64_t terms) {
   const bool integers = SumsIntegers(op);
   std::string acc = "float", total = "float";
   if (integers) {
@@ -121,10 +76,9 @@ Defines SumDefines(const OpView& op, int64_t terms) {
       total = product * terms <= kMost - std::min(kMost, BiasReach(op.in(2))) ? "int" : "long";
     }
   }
-  auto flag = [](bool b) { return std::string(b ? "1" : "0"); };
-  return {{"INTEGERS", flag(integers)},
-          {"HAS_BIAS", flag(HasBias(op))},
-          {"REAL_BIAS", flag(HasRealBias(op))},
+  return {{"INTEGERS", integers},
+          {"HAS_BIAS", HasBias(op)},
+          {"REAL_BIAS", HasRealBias(op)},
           {"ACC", acc},
           {"TOTAL", total}};
 }
@@ -159,6 +113,11 @@ Tile ChooseTile(const Matmul& p) {
   return {8, 2};
 }
 
+int64_t PackedWidth(const Matmul& p) {
+  const Tile tile = ChooseTile(p);
+  return p.weights_are_rows ? tile.rows : tile.columns();
+}
+
 /// Values of `t` as [ceil(channels / width)][terms][width], padded with zeros.
 std::vector<float> Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride,
                         int64_t width) {
@@ -176,9 +135,9 @@ std::vector<float> Pack(const TensorView& t, int64_t channels, int64_t terms, in
 
 }  // namespace
 
-Result<Launches> TileLaunch(const OpView& op, const DeviceCaps& caps, const Matmul& p) {
+Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, const Matmul& p) {
   auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
-  if (!caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
   for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
     if (t.dtype() != DataType::FLOAT32) return refuse("only f32, not " + t.label());
   }
@@ -187,12 +146,14 @@ Result<Launches> TileLaunch(const OpView& op, const DeviceCaps& caps, const Matm
   if (p.n < 16) return refuse(to_string(p.n) + " columns are less than one vector");
   if (p.weights_are_rows && p.m < 4) return refuse(to_string(p.m) + " rows are too few");
   if (p.k * p.channels < 1024) return refuse("too small to be worth packing");
+  if ((p.channels + PackedWidth(p)) * p.k > std::numeric_limits<int32_t>::max())
+    return refuse("more than 2^31 - 1 packed weights");
+  return KernelOffer{KernelSpec::Epilogue::kVector};
+}
+
+Result<Launches> TileLaunch(const OpView& op, const Matmul& p) {
   const Tile tile = ChooseTile(p);
-  const int64_t width = p.weights_are_rows ? tile.rows : tile.columns();
-  for (int64_t count :
-       {op.in(0).type().count(), op.out(0).type().count(), (p.channels + width) * p.k}) {
-    if (count > std::numeric_limits<int32_t>::max()) return refuse("more than 2^31 - 1 elements");
-  }
+  const int64_t width = PackedWidth(p);
   const bool narrow = p.weights_are_rows && p.n < tile.columns();
   KernelSpec spec;
   spec.source = "matmul_tile.cl";
@@ -200,15 +161,12 @@ Result<Launches> TileLaunch(const OpView& op, const DeviceCaps& caps, const Matm
   spec.operands = {In(0, "X"), Data(Pack(op.in(1), p.channels, p.k, p.stride, width), "W", "float"),
                    Data(Pack(op.in(2), p.channels, 1, 1, width), "bias", "float"), Out(0, "Y")};
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}};
-  spec.defines = {{"A_PACKED", p.weights_are_rows ? "1" : "0"},
-                  {"NARROW", narrow ? "1" : "0"},
-                  {"MR", to_string(tile.rows)},
-                  {"NV", to_string(tile.vectors)}};
+  spec.defines = {{"A_PACKED", p.weights_are_rows},
+                  {"NARROW", narrow},
+                  {"MR", tile.rows},
+                  {"NV", tile.vectors}};
   spec.dims = 3;
-  spec.global = {static_cast<size_t>((p.m + tile.rows - 1) / tile.rows),
-                 static_cast<size_t>((p.n + tile.columns() - 1) / tile.columns()),
-                 static_cast<size_t>(p.images)};
-  spec.epilogue = KernelSpec::Epilogue::kVector;
+  spec.global = Grid(DivideUp(p.m, tile.rows), DivideUp(p.n, tile.columns()), p.images);
   spec.flops = 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.images);
   return Launches{spec};
 }

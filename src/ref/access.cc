@@ -103,6 +103,17 @@ void Output::Set(int64_t i, double real) {
     default:
       break;
   }
+  if (!type_->quantized() && BitsOf(type_->dtype) >= 32) {
+    // float32 would lose what a double holds of a wide integer.
+    const double lo = static_cast<double>(LowestOf(type_->dtype));
+    const double hi = static_cast<double>(HighestOf(type_->dtype));
+    const double r = std::rint(real);
+    return StoreRaw(data_, type_->dtype, i,
+                    std::isnan(r) ? 0
+                    : r <= lo     ? LowestOf(type_->dtype)
+                    : r >= hi     ? HighestOf(type_->dtype)
+                                  : static_cast<int64_t>(r));
+  }
   const size_t c = ChannelOf(*type_, i);
   StoreRaw(data_, type_->dtype, i,
            base::Quantize(static_cast<float>(real), base::InverseScale(type_->scale(c)),
@@ -127,6 +138,33 @@ void Output::SetScaled(int64_t i, int64_t acc, float m) {
   StoreRaw(data_, type_->dtype, i,
            base::QuantizeSum(acc, m, type_->zero_point(), LowestOf(type_->dtype),
                              HighestOf(type_->dtype)));
+}
+
+namespace {
+bool IsPlainInteger(const TensorType& t) { return IsInteger(t.dtype) && !t.quantized(); }
+}  // namespace
+
+Arithmetic ArithmeticOf(const OpView& op) {
+  bool whole = true, integer_result = false;
+  for (size_t i = 0; i < op.num_inputs(); ++i) {
+    if (op.in(i).present()) whole = whole && IsPlainInteger(op.in(i).type());
+  }
+  for (size_t i = 0; i < op.num_outputs(); ++i) {
+    whole = whole && IsPlainInteger(op.out(i).type());
+    integer_result = integer_result || IsInteger(op.out(i).dtype());
+  }
+  return whole ? Arithmetic::kInteger : integer_result ? Arithmetic::kFloat : Arithmetic::kDouble;
+}
+
+void Copy(Output& out, int64_t to, const Input& in, int64_t from) {
+  const TensorType &x = in.type(), &y = out.type();
+  const bool stored =
+      IsInteger(x.dtype) && (SameEncoding(x, y) || (IsPlainInteger(x) && IsPlainInteger(y)));
+  if (stored) {
+    out.SetRaw(to, in.Raw(from));
+  } else {
+    out.Set(to, in.At(from));
+  }
 }
 
 }  // namespace tim::vx::ref

@@ -42,6 +42,24 @@ std::string DeclaredName(Declared declared) {
   return "unknown";
 }
 
+std::string LayoutName(const LayoutRule& rule) {
+  switch (rule.kind) {
+    case LayoutRule::Kind::kCanonical:
+      return "canonical";
+    case LayoutRule::Kind::kSameForAll:
+      return "any, the same for all";
+    case LayoutRule::Kind::kFollows:
+      return fmt::format("any; rewrites {}{}{}", rule.axes,
+                         *rule.axes != 0 && *rule.per_dimension != 0 ? " " : "",
+                         rule.per_dimension);
+    case LayoutRule::Kind::kFixed:
+      return fmt::format("named by {}", rule.layouts);
+    case LayoutRule::Kind::kPinned:
+      return "as given";
+  }
+  return "unknown";
+}
+
 std::string ToText(const Tolerance& t) {
   std::vector<std::string> parts;
   if (t.ulp != 0) parts.push_back(fmt::format("{} ulp{}", t.ulp, t.sum ? " of the sum" : ""));
@@ -57,18 +75,20 @@ std::string Attributes(const OpDef& def) {
 
 Json ToJson(const OpDef& def) {
   Json kernels = Json::array();
-  for (const KernelCandidate& k : def.kernels) {
-    if (k.make != nullptr) kernels.push_back(k.name);
-  }
+  for (const KernelCandidate& k : def.kernels) kernels.push_back(k.name);
   return {{"name", std::string(def.name)},
+          {"version", def.version},
+          {"origin", def.origin},
           {"inputs", def.inputs},
           {"outputs", def.outputs},
+          {"types", def.types ? Json(def.types) : Json(nullptr)},
           {"attributes", Attributes(def)},
           {"kernels", kernels},
           {"pointwise", def.pointwise ? Json(def.pointwise->expression) : Json(nullptr)},
           {"expands", def.expand != nullptr},
           {"reference", def.reference != nullptr},
           {"moves_nothing", def.moves_nothing},
+          {"layout", LayoutName(def.layout)},
           {"declared_shape", DeclaredName(def.declared)},
           {"tolerance",
            {{"ulp", def.tolerance.ulp},
@@ -129,6 +149,7 @@ std::string ToText(const Json& op) {
   auto row = [&](const char* what, const std::string& value) {
     if (!value.empty()) text += fmt::format("   {:<11} {}\n", what, value);
   };
+  if (op["types"].is_string()) row("types", op["types"].get<std::string>());
   row("attributes", op["attributes"].get<std::string>());
   std::vector<std::string> runs;
   for (const Json& k : op["kernels"]) runs.push_back(k.get<std::string>());
@@ -137,6 +158,7 @@ std::string ToText(const Json& op) {
   if (!op["reference"].get<bool>()) runs.push_back("no reference of its own");
   row("runs as", fmt::format("{}", fmt::join(runs, ", ")));
   if (op["pointwise"].is_string()) row("pointwise", op["pointwise"].get<std::string>());
+  row("layout", op["layout"].get<std::string>());
   row("tolerance", op["tolerance"]["text"].get<std::string>());
   if (op.contains("coverage")) row("coverage", CoverageText(op["coverage"]));
   return text;
@@ -148,7 +170,7 @@ int Run(const Options& options) {
   std::map<std::string, Json> coverage;
   if (!options.coverage.empty() && !ReadCoverage(options.coverage, &coverage)) return 1;
   Json table = Json::array();
-  for (const OpDef* def : registry.All()) {
+  for (const auto& def : registry.All()) {
     Json op = ToJson(*def);
     // An op that no case ran shows as such.
     if (!options.coverage.empty()) {

@@ -367,7 +367,7 @@ TEST(CloneTest, EveryOperatorClass) {
   // A new operator gets a line above.
   OpRegistry registry;
   ops::RegisterBuiltinOps(registry);
-  for (const OpDef* def : registry.All()) {
+  for (const auto& def : registry.All()) {
     EXPECT_THAT(cloned, testing::Contains(std::string(def->name)));
   }
 }

@@ -149,7 +149,7 @@ TEST(Group, TenThousandNodes) {
 }
 
 /// Takes every second op of those it is offered and runs them through their references. Written
-/// against the public interface, apart from the copy of the graph that keeps the views alive.
+/// against the public interface alone.
 class EverySecondOp : public Backend {
  public:
   explicit EverySecondOp(std::string refused_kind = "") : refused_(std::move(refused_kind)) {}
@@ -170,33 +170,33 @@ class EverySecondOp : public Backend {
   }
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
                  CompiledUnits* units) override {
-    const auto graph = std::make_shared<const ir::Graph>(*parts.at(0).graph());
     for (size_t p = 0; p < parts.size(); ++p) {
       auto unit = std::make_shared<Unit>();
-      unit->graph = graph;
+      unit->part = parts[p];
       for (const OpView& op : parts[p].Ops()) {
-        unit->ops.emplace_back(graph.get(), op.id());
-        if (op.kind() == refused_) units->refusals[p] = "cannot compile " + refused_ + " after all";
+        if (op.kind() == refused_) {
+          units->refusals[op.id()] =
+              Status::Error(Code::kUnsupported, "cannot compile " + refused_ + " after all");
+        }
       }
-      for (const TensorView& t : parts[p].Inputs()) unit->inputs.push_back(t.id());
-      for (const TensorView& t : parts[p].Outputs()) unit->outputs.push_back(t.id());
       units->calls.push_back({units->modules.size(), "run", 0, 0});
       units->modules.push_back({{}, unit, "test"});
     }
     return Status();
   }
-  Status Load(const CodeModule& module, const std::string& entry,
-              std::unique_ptr<kernel::Kernel>* kernel) override {
-    EXPECT_EQ(entry, "run");
-    *kernel = std::make_unique<Runner>(std::static_pointer_cast<Unit>(module.live));
+  Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
+              const CompileEnv&, LoadedUnits* units) override {
+    for (const Call& call : calls) {
+      EXPECT_EQ(call.entry, "run");
+      units->kernels.push_back(
+          std::make_unique<Runner>(std::static_pointer_cast<Unit>(modules[call.module].live)));
+    }
     return Status();
   }
 
  private:
   struct Unit {
-    std::shared_ptr<const ir::Graph> graph;
-    std::vector<OpView> ops;
-    std::vector<int> inputs, outputs;
+    GraphView part;
   };
   class Runner : public kernel::Kernel {
    public:
@@ -208,11 +208,12 @@ class EverySecondOp : public Backend {
     Status Execute() override {
       std::map<int, void*> memory;
       std::map<int, std::vector<std::byte>> own;
-      for (size_t i = 0; i < unit_->inputs.size(); ++i)
-        memory[unit_->inputs[i]] = io_.inputs[i].Data();
-      for (size_t i = 0; i < unit_->outputs.size(); ++i)
-        memory[unit_->outputs[i]] = io_.outputs[i].Data();
-      for (const OpView& op : unit_->ops) {
+      const GraphView& part = unit_->part;
+      for (size_t i = 0; i < part.Inputs().size(); ++i)
+        memory[part.Inputs()[i].id()] = io_.inputs[i].Data();
+      for (size_t i = 0; i < part.Outputs().size(); ++i)
+        memory[part.Outputs()[i].id()] = io_.outputs[i].Data();
+      for (const OpView& op : part.Ops()) {
         ref::Inputs ins;
         ref::Outputs outs;
         for (size_t i = 0; i < op.num_inputs(); ++i) {
@@ -249,8 +250,9 @@ using Results = std::map<int, std::vector<std::byte>>;
 /// Compiles and runs a copy of the graph; the bytes of every output.
 Result<Results> RunCopy(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
                         const Options& options, CompileReport* report) {
-  ir::Graph copy = graph;
-  TIMCL_ASSIGN(const auto exe, Compile(copy, Builtin(), backends, options, report));
+  const auto shared = std::make_shared<ir::Graph>(graph);
+  const ir::Graph& copy = *shared;
+  TIMCL_ASSIGN(const auto exe, Compile(shared, Builtin(), backends, options, report));
   TIMCL_TRY(exe->Run());
   Results results;
   for (size_t v = 0; v < copy.values().size(); ++v) {

@@ -52,7 +52,7 @@ const OpRegistry& Registry() {
   return *registry;
 }
 
-std::unique_ptr<ir::Graph> Read(const std::string& text) {
+std::shared_ptr<ir::Graph> Read(const std::string& text) {
   auto graph = ir::Parse(text, Registry());
   EXPECT_TRUE(graph.ok()) << graph.status().message();
   return std::move(*graph);
@@ -128,8 +128,10 @@ TEST(Expand, AnOpBecomesItsDefinition) {
   ASSERT_TRUE(s.ok()) << s.message();
   ASSERT_TRUE(ir::CheckInvariants(*g, true).ok());
   EXPECT_EQ(ir::Print(*g),
-            "%0 = input f32[2]\n%2 = Relu#4 \"s\"(%0) : f32[2] infer\n"
-            "%3 = constant f32[1] {0.5}\n%1 = Add#4 \"s\"(%2, %3) : output f32[2]\n");
+            "%0 = input f32[2]\n"
+            "%2 = Relu#4 \"s\"(%0) : f32[2] infer  // part of Shifted#4 's'\n"
+            "%3 = constant f32[1] {0.5}\n"
+            "%1 = Add#4 \"s\"(%2, %3) : output f32[2]  // part of Shifted#4 's'\n");
 }
 
 TEST(Expand, BrokenDefinitions) {
@@ -167,7 +169,8 @@ class Taker : public Backend {
   Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
     return Code::kInternal;
   }
-  Status Load(const CodeModule&, const std::string&, std::unique_ptr<kernel::Kernel>*) override {
+  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
+              LoadedUnits*) override {
     return Code::kInternal;
   }
 
@@ -200,32 +203,33 @@ TEST(Assign, PriorityThenRefusalThenPins) {
       {std::make_shared<Taker>("a", std::vector<std::string>{"Relu"}), 2},
       {std::make_shared<Taker>("b", std::vector<std::string>{"Relu", "Abs"}), 1}};
   Options options;
-  auto a = Assign(*g, Registry(), all, options, {});
+  auto a = Assign(g, Registry(), all, options, {});
   ASSERT_TRUE(a.ok());
   EXPECT_EQ(Names(*g, *a, all),
             "Relu -> a (first choice)\nAbs -> b (a: not my kind)\nRelu -> a (first choice)\n");
   options.pins = {{"r", "b"}};  // by name
-  a = Assign(*g, Registry(), all, options, {});
+  a = Assign(g, Registry(), all, options, {});
   ASSERT_TRUE(a.ok());
   EXPECT_EQ(Names(*g, *a, all),
             "Relu -> b (pinned)\nAbs -> b (a: not my kind)\nRelu -> a (first choice)\n");
   options.pins = {{"Relu", "b"}};  // by kind
-  a = Assign(*g, Registry(), all, options, {});
+  a = Assign(g, Registry(), all, options, {});
   ASSERT_TRUE(a.ok());
   EXPECT_EQ(Names(*g, *a, all),
             "Relu -> b (pinned)\nAbs -> b (a: not my kind)\nRelu -> b (pinned)\n");
   options.pins = {{"Relu", "c"}};
-  a = Assign(*g, Registry(), all, options, {});
+  a = Assign(g, Registry(), all, options, {});
   EXPECT_EQ(a.status().code(), Code::kNotFound);
   EXPECT_THAT(a.status().message(), HasSubstr("pinned to backend 'c'; there are: a, b"));
   options.pins = {{"Abs", "a"}};  // it does not take it: nobody else may
-  a = Assign(*g, Registry(), all, options, {});
+  a = Assign(g, Registry(), all, options, {});
   EXPECT_EQ(a.status().code(), Code::kUnsupported);
   EXPECT_THAT(a.status().message(), HasSubstr("no backend runs 1 of 3 ops"));
   EXPECT_THAT(a.status().message(), HasSubstr("a: not my kind"));
   EXPECT_THAT(a.status().message(), HasSubstr("b: pinned to 'a'"));
   // What failed to compile once is not offered again.
-  a = Assign(*g, Registry(), all, {}, {{0, {{0, "build failed"}}}});
+  a = Assign(g, Registry(), all, {},
+             {{0, {{0, Status::Error(Code::kKernelBuild, "build failed")}}}});
   ASSERT_TRUE(a.ok());
   EXPECT_EQ(Names(*g, *a, all),
             "Relu -> b (a: build failed)\nAbs -> b (a: not my kind)\nRelu -> a (first choice)\n");
@@ -237,7 +241,7 @@ TEST(Assign, ComposedOpsAreExpandedWhereNobodyTakesThemWhole) {
   auto g = Read(text);
   ASSERT_TRUE(InferTypes(*g).ok());
   const std::vector<RankedBackend> small = {{std::make_shared<Taker>("small", parts, true), 1}};
-  auto a = Assign(*g, Registry(), small, {}, {});
+  auto a = Assign(g, Registry(), small, {}, {});
   ASSERT_TRUE(a.ok()) << a.status().message();
   EXPECT_EQ(g->LiveNodes(), 4u);  // two levels deep
   EXPECT_TRUE(ir::CheckInvariants(*g, true).ok());
@@ -247,14 +251,14 @@ TEST(Assign, ComposedOpsAreExpandedWhereNobodyTakesThemWhole) {
                                3};
   g = Read(text);
   ASSERT_TRUE(InferTypes(*g).ok());
-  ASSERT_TRUE(Assign(*g, Registry(), {whole, small[0]}, {}, {}).ok());
+  ASSERT_TRUE(Assign(g, Registry(), {whole, small[0]}, {}, {}).ok());
   EXPECT_EQ(g->LiveNodes(), 1u);
-  ASSERT_TRUE(Assign(*g, Registry(), {small[0], whole}, {}, {}).ok());
+  ASSERT_TRUE(Assign(g, Registry(), {small[0], whole}, {}, {}).ok());
   EXPECT_EQ(g->LiveNodes(), 4u);
 
   const auto forever = Read("%0 = input f32[2]\n%1 = Forever(%0) : output f32[2]\n");
   ASSERT_TRUE(InferTypes(*forever).ok());
-  a = Assign(*forever, Registry(), small, {}, {});
+  a = Assign(forever, Registry(), small, {}, {});
   EXPECT_EQ(a.status().code(), Code::kInvalidGraph);
   EXPECT_THAT(a.status().message(), HasSubstr("expand into each other"));
 }

@@ -26,7 +26,8 @@ struct Flags {
   std::vector<std::string> ops;
   uint64_t seed = 42;
   size_t chunk = 400;
-  bool as_gpu = false, quick = false, fail_fast = false, float_first = false, list = false, sources = false;
+  bool as_gpu = false, quick = false, fail_fast = false, float_first = false, list = false,
+       sources = false;
 };
 Flags flags;
 
@@ -112,9 +113,10 @@ std::set<std::string> SourcesOf(const OpDef& def) {
     if (!graph.AddOp(std::make_shared<OpDef>(def), named.c.attrs, inputs, results, &node).ok())
       continue;
     for (const KernelCandidate& candidate : def.kernels) {
-      if (candidate.make == nullptr) break;
       for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
-        const auto launches = candidate.make(graph.graph().view(node), caps);
+        const OpView op = graph.graph().view(node);
+        if (candidate.accepts != nullptr && !candidate.accepts(op, {caps}).ok()) continue;
+        const auto launches = candidate.make(op, {caps});
         if (!launches.ok()) continue;
         for (const KernelSpec& spec : *launches) sources.insert(spec.source);
       }
@@ -125,7 +127,7 @@ std::set<std::string> SourcesOf(const OpDef& def) {
 
 class OpConformance : public testing::Test {
  public:
-  explicit OpConformance(const OpDef* def) : def_(*def) {}
+  explicit OpConformance(const OpDef& def) : def_(def) {}
 
   void TestBody() override {
     const auto& device = Device();
@@ -175,7 +177,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--sources", flags.sources, "print the kernel files of each operator");
   CLI11_PARSE(app, argc, argv);
   if (flags.sources) {
-    for (const OpDef* def : Registry().All()) {
+    for (const auto& def : Registry().All()) {
       std::cout << def->name;
       for (const std::string& source : SourcesOf(*def)) std::cout << " " << source;
       std::cout << "\n";
@@ -186,7 +188,7 @@ int Main(int argc, char** argv) {
   const std::set<std::string> only(flags.ops.begin(), flags.ops.end());
   const std::string op_of_case = flags.which.substr(0, flags.which.find(' '));
   size_t tests = 0;
-  for (const OpDef* def : Registry().All()) {
+  for (const auto& def : Registry().All()) {
     const std::string name(def->name);
     if (!only.empty() && only.count(name) == 0) continue;
     if (!flags.which.empty() && name != op_of_case) continue;
@@ -196,7 +198,7 @@ int Main(int argc, char** argv) {
     }
     ++tests;
     testing::RegisterTest("Conformance", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [def]() -> testing::Test* { return new OpConformance(def); });
+                          [def]() -> testing::Test* { return new OpConformance(*def); });
   }
   if (flags.list) return 0;
   if (tests == 0) {

@@ -72,8 +72,8 @@ struct Menu {
 
 Menu MakeMenu() {
   Menu menu;
-  for (const OpDef* def : Registry().All()) {
-    if (def->kernels[0].make == nullptr) continue;
+  for (const auto& def : Registry().All()) {
+    if (def->kernels.empty()) continue;
     std::vector<NamedCase> cases;
     for (NamedCase& named : CasesOf(*def)) {
       double elements = 0;

@@ -43,11 +43,11 @@ Result<Launches> Launch(const OpView& op, const char* source) {
   spec.local = {64, 1, 1};
   return Launches{spec};
 }
-Result<Launches> Twice(const OpView& op, const DeviceCaps&) { return Launch(op, "twice.cl"); }
-Result<Launches> OtherTwice(const OpView& op, const DeviceCaps&) {
+Result<Launches> Twice(const OpView& op, const KernelRequest&) { return Launch(op, "twice.cl"); }
+Result<Launches> OtherTwice(const OpView& op, const KernelRequest&) {
   return Launch(op, "other_twice.cl");
 }
-Result<Launches> Refuses(const OpView&, const DeviceCaps&) {
+Result<KernelOffer> Refuses(const OpView&, const KernelRequest&) {
   return Status::Error(Code::kUnsupported, "not today");
 }
 
@@ -73,7 +73,8 @@ OpDef TwiceDef() {
   def.verify = NothingToVerify;
   def.infer = SameShape;
   def.reference = TwiceReference;
-  def.kernels[0] = {"plain", Twice};
+  static constexpr KernelCandidate kPlain[] = {{"plain", nullptr, Twice}};
+  def.kernels = kPlain;
   def.cases = TwiceCases;
   return def;
 }
@@ -212,8 +213,9 @@ TEST_F(HarnessTest, EveryCandidateIsRun) {
   Write("twice.cl", Source(kRight));
   Write("other_twice.cl", Source("if (i < N) STORE(Y, i, LOAD(X, i) * 1.9f);"));
   OpDef def = TwiceDef();
-  def.kernels[1] = {"other", OtherTwice};
-  def.kernels[2] = {"third", Refuses};
+  static constexpr KernelCandidate kThree[] = {
+      {"plain", nullptr, Twice}, {"other", nullptr, OtherTwice}, {"third", Refuses, Twice}};
+  def.kernels = kThree;
   const std::vector<Outcome> outcomes = Run(def);
   ASSERT_EQ(outcomes.size(), 4u);
   for (const Outcome& o : outcomes) EXPECT_EQ(o.passed, o.candidate == "plain") << o.message;
@@ -221,7 +223,8 @@ TEST_F(HarnessTest, EveryCandidateIsRun) {
 
 TEST_F(HarnessTest, CaseThatNoKernelTakesFails) {
   OpDef def = TwiceDef();
-  def.kernels[0] = {"first", Refuses};
+  static constexpr KernelCandidate kFirst[] = {{"first", Refuses, Twice}};
+  def.kernels = kFirst;
   const std::string all = Messages(Run(def));
   EXPECT_THAT(all, HasSubstr("no kernel takes it: first:"));
   EXPECT_THAT(all, HasSubstr("not today"));
@@ -255,7 +258,7 @@ TEST_F(HarnessTest, WrongExpansionIsCaught) {
 TEST_F(HarnessTest, BrokenPointwiseKernelIsCaught) {
   const auto original = kernels::FindSource("pointwise.cl", "");
   ASSERT_TRUE(original.ok());
-  const OpDef* add = registry_.Find("Add");
+  const auto add = registry_.Find("Add");
   ASSERT_NE(add, nullptr);
   const std::string shape = "Add f32[19,17,3] f32[1,1,3]";
   Write("pointwise.cl", *original);

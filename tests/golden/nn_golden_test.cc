@@ -71,7 +71,7 @@ TEST(NnGolden, References) {
     const std::string name = c.at("op");
     SCOPED_TRACE("case " + std::to_string(n) + ": " + name + " " + c.at("attrs").dump());
     seen.insert(name);
-    const OpDef* def = Builtin().Find(name);
+    const auto def = Builtin().Find(name);
     ASSERT_NE(def, nullptr);
     std::vector<TensorType> inputs, outputs;
     std::vector<std::vector<std::byte>> data;

@@ -206,16 +206,21 @@ TEST(Text, LargeConstantsAreElidedAndThenDoNotReadBack) {
 /// Collects cases of every op.
 class Collector : public CaseMaker {
  public:
+  explicit Collector(const OpDef& def) : def_(def) {}
+  const OpDef& def() const override { return def_; }
   void Add(Case c) override { cases.push_back(std::move(c)); }
   std::vector<Case> cases;
+
+ private:
+  const OpDef& def_;
 };
 
 TEST(Text, EveryCaseOfEveryOpReadsBack) {
   size_t ops = 0, count = 0;
-  for (const OpDef* def : Builtin().All()) {
+  for (const auto& def : Builtin().All()) {
     if (def->cases == nullptr) continue;
     ++ops;
-    Collector collector;
+    Collector collector(*def);
     def->cases(collector);
     for (const Case& c : collector.cases) {
       Graph graph;

@@ -47,7 +47,8 @@ class FakeBackend : public Backend {
   Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
     return Status();
   }
-  Status Load(const CodeModule&, const std::string&, std::unique_ptr<kernel::Kernel>*) override {
+  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
+              LoadedUnits*) override {
     return Status();
   }
 };

@@ -204,16 +204,14 @@ class Chunk {
       trials_.push_back(std::move(t));
     };
     for (const KernelCandidate& candidate : def.kernels) {
-      if (candidate.make == nullptr) break;
       auto copy = std::make_shared<OpDef>(def);
-      std::fill(std::begin(copy->kernels), std::end(copy->kernels), KernelCandidate{});
-      copy->kernels[0] = candidate;
+      copy->kernels = KernelList(&candidate, 1);
       copy->expand = nullptr;
       attempt(candidate.name, std::move(copy));
     }
     if (def.expand != nullptr) {
       auto copy = std::make_shared<OpDef>(def);
-      std::fill(std::begin(copy->kernels), std::end(copy->kernels), KernelCandidate{});
+      copy->kernels = {};
       copy->reference = nullptr;
       attempt("expanded", std::move(copy));
     }
@@ -225,7 +223,7 @@ class Chunk {
     if (!order.ok()) return;
     Selection selection;
     const Status asked =
-        options_.device->Partition(GraphView(&actual_.graph(), *order), &selection);
+        options_.device->Partition(GraphView(actual_.shared(), *order), &selection);
     std::map<size_t, std::string> refusals;
     std::set<size_t> served;
     for (Trial& t : trials_) {
@@ -292,8 +290,13 @@ class Chunk {
 
 class Collector : public CaseMaker {
  public:
+  explicit Collector(const OpDef& def) : def_(def) {}
+  const OpDef& def() const override { return def_; }
   void Add(Case c) override { cases.push_back(std::move(c)); }
   std::vector<Case> cases;
+
+ private:
+  const OpDef& def_;
 };
 
 }  // namespace
@@ -312,7 +315,7 @@ std::string TypeText(const TensorType& type) {
 std::vector<NamedCase> CasesOf(const OpDef& def) {
   std::vector<NamedCase> named;
   if (def.cases == nullptr) return named;
-  Collector collector;
+  Collector collector(def);
   def.cases(collector);
   std::map<std::string, int> seen;
   for (Case& c : collector.cases) {
@@ -510,8 +513,7 @@ Status TestGraph::AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs,
                         std::vector<int> inputs, std::vector<int> outputs, int* node) {
   while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
   ir::Node n;
-  n.def = def.get();
-  n.owned_def = std::move(def);
+  n.def = std::move(def);
   n.attrs = attrs;
   n.inputs = std::move(inputs);
   n.outputs = outputs;
@@ -543,7 +545,7 @@ Status TestGraph::Run(const std::shared_ptr<Backend>& backend, const OpRegistry&
   options.fallback = Fallback::kForbid;
   options.fuse = fuse;
   TIMCL_ASSIGN(const auto executable,
-               compiler::Compile(graph_, registry, {{backend, 0, false}}, options, &report));
+               compiler::Compile(shared_, registry, {{backend, 0, false}}, options, &report));
   for (const OpPlacement& op : report.ops) kernels_.push_back(op.kernel);
   for (const bool again : {false, true}) {
     for (Memory& m : outputs_) m.block.Fill(again ? 0 : 0xFF);

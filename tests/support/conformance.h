@@ -101,6 +101,7 @@ class TestGraph {
   Status Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry, bool fuse = true);
 
   ir::Graph& graph() { return graph_; }
+  const std::shared_ptr<ir::Graph>& shared() const { return shared_; }
   const TensorType& TypeOf(int value) const { return graph_.value(value).type; }
   const std::byte* Result(int value) const;
   /// Guards of this output and of all inputs of the graph, unwritten and unsteady elements.
@@ -114,7 +115,8 @@ class TestGraph {
     GuardedBlock block;
     std::vector<std::byte> first, second;  // inputs: what was put in; outputs: results
   };
-  ir::Graph graph_;
+  std::shared_ptr<ir::Graph> shared_ = std::make_shared<ir::Graph>();
+  ir::Graph& graph_ = *shared_;
   std::vector<Memory> inputs_, outputs_;
   std::vector<int> index_of_;  // value -> index into inputs_ or outputs_
   std::vector<std::string> kernels_;

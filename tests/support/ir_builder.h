@@ -33,7 +33,7 @@ class OneOp {
         const std::vector<TensorType>& outputs)
       : def_(def) {
     ir::Node node;
-    node.def = &def;
+    node.def = std::make_shared<const OpDef>(def);
     node.attrs = std::move(attrs);
     for (const TensorType& t : inputs) {
       ir::Value v;

@@ -21,21 +21,30 @@ struct BackendInfo {
 };
 
 /// A read-only piece of a graph: all of it while partitioning, one partition while compiling.
+/// A copy shares ownership of all that its views point to, so a kernel that keeps one may read
+/// types, attributes and constants as long as it lives.
 class TIMCL_API GraphView {
  public:
   GraphView() = default;
   /// `ops`: node ids in topological order. Inputs and outputs are derived: values that cross the
   /// border, constants left out, each once, in the order of first use.
-  GraphView(const ir::Graph* graph, std::vector<int> ops);
+  GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> ops);
   const std::vector<OpView>& Ops() const { return ops_; }
   const std::vector<TensorView>& Inputs() const { return inputs_; }
   const std::vector<TensorView>& Outputs() const { return outputs_; }
-  const ir::Graph* graph() const { return graph_; }
+  /// Ops of this view that read the tensor, in order, each once.
+  std::vector<OpView> consumers(const TensorView& tensor) const;
+  /// The op of this view that writes the tensor; null: it comes from outside.
+  const OpView* producer(const TensorView& tensor) const;
+  /// Whether the tensor is among Outputs(): somebody outside of the view looks at it.
+  bool leaves(const TensorView& tensor) const;
 
  private:
-  const ir::Graph* graph_ = nullptr;
+  std::shared_ptr<const ir::Graph> graph_;
   std::vector<OpView> ops_;
   std::vector<TensorView> inputs_, outputs_;
+  std::map<int, std::vector<size_t>> readers_;  // tensor id -> indices into ops_
+  std::map<int, size_t> writer_;
 };
 
 /// A backend's answer to Partition: what it takes, and why not the rest.
@@ -75,17 +84,18 @@ struct Call {
   /// say).
   size_t persistent_bytes = 0;
 };
-/// calls[i] belongs to partition i. A partition refused with kUnsupported has its reason in
-/// refusals[i] and goes to the next backend.
+/// calls[i] belongs to partition i.
 struct CompiledUnits {
   std::vector<CodeModule> modules;
   std::vector<Call> calls;
-  std::map<size_t, std::string> refusals;
+  /// Ops, by id, that the backend selected but cannot compile after all; each goes to the next
+  /// backend, and the rest is compiled anew. Calls are not looked at when there is one.
+  std::map<int, Status> refusals;
   /// Node id -> kernel that serves it, "fused into ..." and the like; the refusals of other
   /// candidates.
   std::map<int, std::string> kernel_of;
   std::map<int, std::vector<std::string>> refused_kernels;
-  size_t launches = 0, programs_built = 0, programs_from_cache = 0;
+  size_t launches = 0;
   uint64_t constant_bytes = 0;
   std::vector<std::string> warnings;
 };
@@ -136,6 +146,14 @@ class TIMCL_API Kernel {
 
 }  // namespace kernel
 
+/// What Load made: one kernel per call, in order, or refusals as in CompiledUnits (ids of ops,
+/// where the modules know them).
+struct LoadedUnits {
+  std::vector<std::unique_ptr<kernel::Kernel>> kernels;
+  std::map<int, Status> refusals;
+  size_t programs_built = 0, programs_from_cache = 0;
+};
+
 /// What a backend may know of a compilation.
 struct CompileEnv {
   bool fuse = true;
@@ -153,8 +171,11 @@ class TIMCL_API Backend {
   virtual Status Partition(const GraphView& graph, Selection* selection) = 0;
   virtual Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                          CompiledUnits* units) = 0;
-  virtual Status Load(const CodeModule& module, const std::string& entry,
-                      std::unique_ptr<kernel::Kernel>* kernel) = 0;
+  /// Makes the kernels of all calls of one compiled graph at once, so that what they share (a
+  /// queue, the programs that are still to be built) is shared. Needs nothing that Compile kept: a
+  /// binary graph calls only this.
+  virtual Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
+                      const CompileEnv& env, LoadedUnits* units) = 0;
 };
 
 }  // namespace tim::vx

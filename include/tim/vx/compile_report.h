@@ -14,13 +14,17 @@ namespace vx {
 
 /// One operation of the graph.
 struct OpPlacement {
-  std::string op;       ///< label, such as "Add#12 'block2/residual'"
-  std::string kind;     ///< name of its OpDef
-  std::string backend;  ///< who runs it
-  std::string kernel;   ///< the chosen candidate, or what it was fused into
-  std::string reason;   ///< why there
+  std::string op;           ///< label, such as "Add#12 'block2/residual'"
+  std::string kind;         ///< name of its OpDef
+  std::string backend;      ///< who runs it
+  std::string kernel;       ///< the chosen candidate, or what it was fused into
+  std::string reason = {};  ///< why there
   /// Candidates and backends that refused, each with its reason.
-  std::vector<std::string> refusals;
+  std::vector<std::string> refusals = {};
+  /// The composed operation that it is a part of, the outermost first ("A#1 / B#1"); "" for one
+  /// that the user made.
+  std::string part_of = {};
+  std::string origin = {};  ///< who brought the OpDef: "built-in", "app", the file of a plugin
 };
 
 /// The result of Compile() in figures. A plain value.

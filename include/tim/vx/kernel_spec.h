@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -90,19 +91,32 @@ inline Operand Scratch(size_t index, size_t bytes, std::string name, std::string
   return o;
 }
 
+/// A macro in front of a kernel's text: {"LANES", 8}, {"EXCLUSIVE", true}, {"ACC", "long"}.
+struct Define : std::pair<std::string, std::string> {
+  Define(std::string name, std::string value) : pair(std::move(name), std::move(value)) {}
+  Define(std::string name, const char* value) : pair(std::move(name), value) {}
+  template <class Int, std::enable_if_t<std::is_integral_v<Int>, int> = 0>
+  Define(std::string name, Int value)
+      : pair(std::move(name), std::to_string(static_cast<int64_t>(value))) {}
+};
+
+/// Work-items of a launch by dimension, from extents of tensors.
+inline std::array<size_t, 3> Grid(int64_t x, int64_t y = 1, int64_t z = 1) {
+  return {static_cast<size_t>(x), static_cast<size_t>(y), static_cast<size_t>(z)};
+}
+
 /// One launch. The kernel's parameters are: every operand in order (quantized tensors bring their
 /// scale and zero point along, by the macros IN and OUT), then `sizes` as int (SIZE), then `reals`
 /// as float (REAL).
 struct KernelSpec {
-  std::string source;  // name in the kernel table ("cumsum.cl")
-  std::string entry;   // kernel function
-  std::vector<Operand> operands;
-  std::vector<std::pair<std::string, int64_t>>
-      sizes;  // kernel arguments: do not enter the program's key
-  std::vector<std::pair<std::string, float>> reals;  // likewise
-  std::vector<std::pair<std::string, std::string>>
-      defines;  // what changes the code: enters the program's key
-  uint32_t dims = 1;
+  std::string source = {};  // name in the kernel table ("cumsum.cl")
+  std::string entry = {};   // kernel function
+  std::vector<Operand> operands = {};
+  std::vector<std::pair<std::string, int64_t>> sizes =
+      {};  // kernel arguments: do not enter the program's key
+  std::vector<std::pair<std::string, float>> reals = {};  // likewise
+  std::vector<Define> defines = {};  // what changes the code: enters the program's key
+  uint32_t dims = 0;                 // 0: as many as `global` fills
   std::array<size_t, 3> global = {
       1, 1, 1};  // work-items; rounded up to `local`: kernels test their bounds
   std::array<size_t, 3> local = {1, 1, 1};  // always explicit, and the same for every shape
@@ -116,8 +130,8 @@ struct KernelSpec {
   bool float_math = false;
   /// Literal text of a user's kernel instead of `source`; built as a program of its own with
   /// `build_options`.
-  std::string user_source;
-  std::string build_options;
+  std::string user_source = {};
+  std::string build_options = {};
   bool image_operands = false;  // user kernels: parameters declared image2d_t or image2d_array_t
                                 // are emulated over buffers
   double flops = 0;  // arithmetic of the launch, for benchmarks and profiles; 0 = unknown

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "tim/vx/attrs.h"
@@ -22,9 +23,10 @@ namespace tim::vx {
 
 namespace ir {
 class Graph;
-struct Node;
-struct Value;
 }  // namespace ir
+namespace kernel {
+class Memory;
+}  // namespace kernel
 class CaseMaker;
 class Operation;
 class ExpandBuilder;
@@ -54,6 +56,8 @@ class TIMCL_API TensorView {
   const T* data_as() const {
     return static_cast<const T*>(data());
   }
+  /// The memory behind data(), for backends that keep it beyond Compile; null for everything else.
+  std::shared_ptr<const kernel::Memory> memory() const;
 
  private:
   const ir::Graph* graph_ = nullptr;
@@ -68,7 +72,6 @@ class TIMCL_API OpView {
   OpView() = default;
   OpView(const ir::Graph* graph, int node) : graph_(graph), node_(node) {}
   int id() const { return node_; }
-  const ir::Graph* graph() const { return graph_; }
   const OpDef& def() const;
   std::string_view kind() const;
   const std::string& name() const;
@@ -82,23 +85,35 @@ class TIMCL_API OpView {
   /// (same element count).
   TensorView out(size_t i) const;
 
+  /// The op's attribute struct: the A of its definition's kAttrSchema<A>. Another A is a mistake in
+  /// the op's own code and throws std::logic_error, which Compile() turns into kInternal.
   template <class A>
   const A& attrs() const {
-    return *static_cast<const A*>(raw_attrs());
+    return any_attrs().template As<A>(def_name());
   }
   const AnyAttrs& any_attrs() const;
 
-  // For verify functions: errors that name the op, the operand and both sides.
+  // Words for messages, by the tensor's name where it has one, else by the operand's: "input 0
+  // 'main' f32[56,56,24,1]", "input 1 'kernel' f32[3,3,8,16]".
+  std::string in_label(size_t i) const;
+  std::string out_label(size_t i) const;
+
+  // For verify and infer functions: errors that name the op, the operand and both sides.
   Status Error(Code code, const std::string& message) const;
+  /// "input 0 'main' f32[...]: message".
+  Status InputError(size_t i, Code code, const std::string& message) const;
+  Status OutputError(size_t i, Code code, const std::string& message) const;
   /// kInvalidArgument unless axis is in [-rank, rank) of input `input`.
   Status CheckAxis(int64_t axis, size_t input = 0) const;
   /// The axis, counted from 0; CheckAxis went before.
   size_t Axis(int64_t axis, size_t input = 0) const;
   /// kInvalidShape unless rank of input i lies in [lo, hi].
   Status CheckRank(size_t input, size_t lo, size_t hi) const;
+  /// kInvalidShape unless input i has the shape; `why` ends the message.
+  Status CheckShape(size_t input, const Shape& shape, const std::string& why) const;
 
  private:
-  const void* raw_attrs() const;
+  std::string_view def_name() const;
   const ir::Graph* graph_ = nullptr;
   int node_ = -1;
 };
@@ -121,6 +136,18 @@ class TIMCL_API Input {
   float Float(int64_t i) const { return static_cast<float>(At(i)); }
   /// The stored integer of an integer type.
   int64_t Raw(int64_t i) const;
+  /// Element i in the arithmetic of the op (Compute below): int64_t gives Raw, float Float, double
+  /// At.
+  template <class T>
+  T As(int64_t i) const {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      return Raw(i);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return Float(i);
+    } else {
+      return At(i);
+    }
+  }
   int64_t count() const { return type_->count(); }
 
  private:
@@ -135,8 +162,17 @@ class TIMCL_API Output {
   Output(void* data, const TensorType& type);
   const TensorType& type() const { return *type_; }
   /// Stores a real number: rounded to the float type, or quantized by the rule of NUMERICS.md in
-  /// float32.
+  /// float32. Plain integers of 32 bits and more are rounded from the double itself, half to even.
   void Set(int64_t i, double real);
+  /// Stores a result of the op's arithmetic (Compute below): SetRaw for int64_t, else Set.
+  template <class T>
+  void Put(int64_t i, T v) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      SetRaw(i, v);
+    } else {
+      Set(i, static_cast<double>(v));
+    }
+  }
   /// Stores an exact integer, saturated to the type. For float types: converted.
   void SetRaw(int64_t i, int64_t stored);
   /// Stores an integer accumulator that stands for acc * m (m holds 1/scale of a quantized output
@@ -150,6 +186,32 @@ class TIMCL_API Output {
 };
 using Inputs = std::vector<Input>;
 using Outputs = std::vector<Output>;
+
+/// How a reference adds up, the one rule for all ops and the twin of the kernels' acc_t: whole
+/// numbers where every operand is a plain integer; the float32 steps of the kernel where a result
+/// is stored as an integer; else double.
+enum class Arithmetic { kInteger, kFloat, kDouble };
+TIMCL_API Arithmetic ArithmeticOf(const OpView& op);
+/// Calls f with a zero of that arithmetic: Compute(op, [&](auto zero) { using T = decltype(zero);
+/// T sum = 0; ... ins[0].As<T>(i) ... outs[0].Put(o, sum); }).
+template <class F>
+Status Compute(const OpView& op, F f) {
+  switch (ArithmeticOf(op)) {
+    case Arithmetic::kInteger:
+      f(int64_t{0});
+      break;
+    case Arithmetic::kFloat:
+      f(0.0f);
+      break;
+    case Arithmetic::kDouble:
+      f(0.0);
+      break;
+  }
+  return Status();
+}
+/// Moves one element, the twin of the kernels' COPY: the stored number where the encodings agree or
+/// both are plain integers (saturated), else the real one.
+TIMCL_API void Copy(Output& out, int64_t to, const Input& in, int64_t from);
 
 }  // namespace ref
 
@@ -172,17 +234,81 @@ struct Tolerance {
   /// Float sums of products: allowed is ulp of the sum of magnitudes instead of the result.
   bool sum = false;
   static constexpr Tolerance Exact() { return {0, 0, 0, false}; }
-  static constexpr Tolerance Ulp(double ulp, int steps = 1, double absolute = 0) {
+  static constexpr Tolerance Ulp(double ulp, int steps = 0, double absolute = 0) {
     return {ulp, absolute, steps, false};
   }
   static constexpr Tolerance Sum(int steps = 0) { return {4, 1e-6, steps, true}; }
 };
 
-/// One kernel candidate. Returns the launches, or kUnsupported with the reason of its refusal;
-/// another code stops compilation.
+/// What a kernel is asked for. Fields that come later (layouts of the operands, post-ops, a tuning
+/// choice) have defaults that mean what holds today: dense canonical operands, nothing fused.
+struct KernelRequest {
+  const DeviceCaps& caps;
+};
+
+/// What a candidate that accepts can do besides the op itself.
+struct KernelOffer {
+  /// Whether its stores take post-ops along (KernelSpec::Epilogue).
+  KernelSpec::Epilogue epilogue = KernelSpec::Epilogue::kNone;
+};
+
+/// One way to run an op. A candidate accepts, then makes: `accepts` is asked while graphs are
+/// partitioned and fused, perhaps often, and must be cheap; `make` is called once, for the kernel
+/// that was chosen, and may pack weights.
 struct KernelCandidate {
   const char* name = nullptr;
-  Result<Launches> (*make)(const OpView&, const DeviceCaps&) = nullptr;
+  /// kUnsupported with the reason of its refusal; another code stops compilation. Null: accepts
+  /// every op that the definition allows, and offers `offer`.
+  Result<KernelOffer> (*accepts)(const OpView&, const KernelRequest&) = nullptr;
+  /// The launches. kUnsupported here is a late refusal: the op goes to the next backend.
+  Result<Launches> (*make)(const OpView&, const KernelRequest&) = nullptr;
+  KernelOffer offer = {};
+  /// Indexes with 64 bits. Others are not asked for tensors of more than 2^31 - 1 elements.
+  bool large_tensors = false;
+};
+
+/// A list of constant length elsewhere: `constexpr KernelCandidate kKernels[] = {...}` in the op's
+/// file, or an array that a run-time definition owns.
+class KernelList {
+ public:
+  constexpr KernelList() = default;
+  template <size_t N>
+  constexpr KernelList(const KernelCandidate (&list)[N]) : list_(list), size_(N) {}
+  constexpr KernelList(const KernelCandidate* list, size_t size) : list_(list), size_(size) {}
+  constexpr const KernelCandidate* begin() const { return list_; }
+  constexpr const KernelCandidate* end() const { return list_ + size_; }
+  constexpr size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+
+ private:
+  const KernelCandidate* list_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// What a permutation of the data's dimensions does to the op; read by layout inference. The
+/// default inserts transposes around the op, which is always right.
+struct LayoutRule {
+  enum class Kind {
+    kCanonical,   // the op sees the order in which it is defined
+    kSameForAll,  // any order, the same for every operand of full rank (point-wise ops)
+    kFollows,     // any order; the attributes below are rewritten
+    kFixed,       // the op's own order, which its layout attributes name (convolutions)
+    kPinned,      // never transposed through nor around (custom ops): as the user gave it
+  };
+  Kind kind = Kind::kCanonical;
+  /// kFollows: names of attributes that hold one dimension or a list of them.
+  const char* axes = "";
+  /// kFollows: names of attributes with one entry per dimension.
+  const char* per_dimension = "";
+  /// kFixed: names of the attributes that hold the DataLayout of input 0 and of the kernel.
+  const char* layouts = "";
+
+  static constexpr LayoutRule SameForAll() { return {Kind::kSameForAll, "", "", ""}; }
+  static constexpr LayoutRule FollowsAxis(const char* axes, const char* per_dimension = "") {
+    return {Kind::kFollows, axes, per_dimension, ""};
+  }
+  static constexpr LayoutRule Fixed(const char* layouts) { return {Kind::kFixed, "", "", layouts}; }
+  static constexpr LayoutRule Pinned() { return {Kind::kPinned, "", "", ""}; }
 };
 
 /// A point-wise op as one OpenCL expression, which serves the general kernel and every epilogue.
@@ -198,64 +324,113 @@ struct PointwiseRule {
   bool scalar_only = false;
 };
 
+/// All fields but name and infer have defaults. Filled in by name, so that new fields shift
+/// nothing.
 struct OpDef {
   std::string_view name;
+  /// Grows when the meaning of attributes or operands changes; binary graphs store it.
+  int version = 1;
+  /// Who brought it: "built-in", "app", the file of a plugin.
+  const char* origin = "built-in";
   /// Operand names: "input kernel bias?" ('?' optional), "x*" (one or more of the same kind, last).
   const char* inputs = "input";
   const char* outputs = "output";
+  /// Element types by operand: rows "in, in -> out" separated by ';', one of which must match.
+  ///   f32 f16 i32 u32 i64 bool    plain (i32 also quantized per tensor)
+  ///   i8 u8 i16 u16 i4 u4         quantized per tensor or not at all
+  ///   i8:pc ...                   quantized per channel (i32:pc too); i8:apc asymmetric per
+  ///   channel real     f32 f16 i8 u8 i16 u16 number   real and i32 copyable number and u32 i64
+  ///   bool logical  bool i8 =N       the element type of input N;  ==N  its quantization as well
+  /// Alternatives are joined by '|'; a '*' behind an input's types repeats them for all that
+  /// follow. An operand that is left out is not looked at. Null: `verify` alone decides (custom
+  /// ops).
+  const char* types = nullptr;
   const AttrSchema* schema = nullptr;
-  /// Attributes, ranks, dtypes. Runs with all input types known.
+  /// Attributes and ranks. Runs with all input types known, after `types` and the enumerators of
+  /// the attributes were checked.
   Status (*verify)(const OpView&) = nullptr;
   /// Shapes of the outputs. dtype and quantization of an output are always its tensor's own.
   Result<Shapes> (*infer)(const OpView&) = nullptr;
   /// The definition, in scalar C++. Null: the op runs only where a kernel or an expansion takes it.
   Status (*reference)(const OpView&, const ref::Inputs&, ref::Outputs&) = nullptr;
   /// Candidates in order: the first that accepts wins.
-  KernelCandidate kernels[4] = {};
+  KernelList kernels = {};
   const PointwiseRule* pointwise = nullptr;
   /// The op in terms of other ops; used where no backend takes it whole.
   Status (*expand)(ExpandBuilder&) = nullptr;
+  LayoutRule layout = {};
   Declared declared = Declared::kTrusted;
   /// Same bytes in and out when the encodings agree (Reshape): may become no launch at all.
   bool moves_nothing = false;
   Tolerance tolerance = {};
-  /// Test cases: small, odd-sized, at least two values of every attribute.
+  /// Test cases: small, odd-sized, at least two values of every attribute. Null in a library that
+  /// is shipped (TIMCL_CASES in tim/vx/testing.h).
   void (*cases)(CaseMaker&) = nullptr;
 };
+
+/// kInvalidType unless the operands' types match a row of the definition; the text lists the rows.
+TIMCL_API Status CheckTypes(const OpView& op);
+/// kInvalidArgument names the place where `types` breaks the rules above.
+TIMCL_API Status ParseTypes(const OpDef& def);
+/// One row of `types` for an op with so many operands: inputs, then outputs. Each alternative comes
+/// with quantizations that tests use; shapes are open.
+struct TypeRow {
+  struct Operand {
+    std::vector<TensorType> types;
+    int same_as = -1;  // an input; then `types` may be empty
+  };
+  std::vector<Operand> operands;
+};
+TIMCL_API std::vector<TypeRow> ListTypes(const OpDef& def, size_t inputs, size_t outputs);
 
 /// Defines the body of one op in terms of others. Given to OpDef::expand.
 class TIMCL_API ExpandBuilder {
  public:
-  using Value = int;  // an operand inside the expansion
+  using Value = int;  // an operand inside the expansion; -1 = left out
   virtual ~ExpandBuilder();
   virtual const OpView& op() const = 0;
-  /// Input i of the op that is expanded.
+  /// Input i of the op that is expanded; -1 when it was left out.
   virtual Value in(size_t i) = 0;
-  /// A float32 scalar constant.
-  virtual Value Constant(float value) = 0;
-  /// Adds an op whose single result has the dtype and quantization of `like` (its shape is
-  /// inferred).
-  virtual Value Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
-                    const TensorType& like) = 0;
-  /// Adds an op that produces output `output` of the expanded op.
-  virtual void AddTo(size_t output, std::string_view kind, const AttrMap& attrs,
-                     const std::vector<Value>& inputs) = 0;
+  /// Output i of the op that is expanded, to be produced by exactly one of the ops added.
+  virtual Value out(size_t i) = 0;
+  /// A constant with the type's dense data, which is copied.
+  virtual Value Constant(const TensorType& type, const void* data) = 0;
+  /// A value between two ops, with dtype and quantization of `like`; its shape is inferred.
+  virtual Value Between(const TensorType& like) = 0;
+  /// Adds an op over these operands. A kind that is not registered, and wrong attributes, fail the
+  /// expansion.
+  virtual void Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
+                   const std::vector<Value>& outputs) = 0;
+
+  /// A float32 constant of one element.
+  Value Constant(float value);
+  /// Adds an op with one result, between two ops.
+  Value Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
+            const TensorType& like);
+  /// Adds an op with one result, which is output `output` of the expanded op.
+  void AddTo(size_t output, std::string_view kind, const AttrMap& attrs,
+             const std::vector<Value>& inputs);
 };
 
 /// The attributes of an operation that the user made; for Clone.
 TIMCL_API const AnyAttrs& AttrsOf(const Operation& op);
 template <class A>
 const A& AttrsOf(const Operation& op) {
-  return *static_cast<const A*>(AttrsOf(op).data());
+  return AttrsOf(op).template As<A>("operation");
 }
 
-/// Kinds of ops by name. Each Context starts with the built-in table. Not for concurrent use.
+/// Kinds of ops by name. Each Context starts with the built-in table. What a name means is looked
+/// up when an operation is made, typed or by name, so an override reaches both. Not for concurrent
+/// use.
 class TIMCL_API OpRegistry {
  public:
   enum class OnDuplicate { kError, kOverride };
+  /// kAlreadyExists names both origins. The struct is copied; what it points to must live as long
+  /// as the program, or be owned by the shared_ptr of the second form.
   Status Register(const OpDef& def, OnDuplicate on_duplicate = OnDuplicate::kError);
-  const OpDef* Find(std::string_view name) const;
-  std::vector<const OpDef*> All() const;  // by name
+  Status Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate = OnDuplicate::kError);
+  std::shared_ptr<const OpDef> Find(std::string_view name) const;
+  std::vector<std::shared_ptr<const OpDef>> All() const;  // by name
   void Add(const OpDef& def) { (void)Register(def); }
 
  private:

@@ -1,4 +1,4 @@
-// A point-wise operator is one row: TIMCL_POINTWISE(name, attributes, operands, tolerance, rule).
+// A point-wise operator is one row: TIMCL_POINTWISE(Name, attributes, operands, tolerance, rule).
 // Checks, broadcasting, reference and kernel are the same for all of them and live behind this
 // header, which serves operators outside of the library too.
 #ifndef TIM_VX_POINTWISE_H_
@@ -8,8 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tim/vx/op_def.h"
-#include "tim/vx/testing.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx {
 
@@ -20,12 +19,6 @@ namespace tim::vx {
 struct Pointwise : PointwiseRule {
   using Params = const float*;
   using Int = int64_t;
-  enum class Domain {
-    kNumbers,  // f32 f16, 8 and 16-bit integers quantized or not, i32
-    kAll,      // also bool u32 i64
-    kLogical,  // bool, i8
-  };
-
   template <class F>
   constexpr Pointwise(const char* text, F f) : in_double(f), in_float(f) {
     expression = text;
@@ -37,9 +30,10 @@ struct Pointwise : PointwiseRule {
     r.int_expression = text, r.in_integer = f;
     return r;
   }
-  constexpr Pointwise On(Domain d) const {
+  /// Element types as in OpDef::types, where they are not "number* -> number".
+  constexpr Pointwise On(const char* t) const {
     Pointwise r = *this;
-    r.domain = d;
+    r.types = t;
     return r;
   }
   /// The expression is not valid for vectors of float.
@@ -80,14 +74,10 @@ struct Pointwise : PointwiseRule {
   double (*in_double)(double, double, double, Params);
   float (*in_float)(float, float, float, Params);
   Int (*in_integer)(Int, Int, Int, Params) = nullptr;
-  Domain domain = Domain::kNumbers;
+  const char* types = "number* -> number";
   Status (*check)(const OpView&) = nullptr;
   Shape (*align)(const OpView&, size_t input) = nullptr;
   void (*cases)(CaseMaker&) = nullptr;
-};
-
-struct NoAttrs {
-  TIMCL_FIELDS()
 };
 
 // The functions of such an OpDef. They expect def().pointwise to be a Pointwise.
@@ -98,13 +88,32 @@ TIMCL_API Status Verify(const OpView& op);
 TIMCL_API Result<Shapes> Infer(const OpView& op);
 TIMCL_API Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs);
 /// Sixteen elements per work-item, where nothing is broadcast: pointwise16.cl, for CPUs.
-TIMCL_API Result<Launches> Vectors(const OpView& op, const DeviceCaps& caps);
+TIMCL_API Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request);
+TIMCL_API Result<Launches> Vectors(const OpView& op, const KernelRequest& request);
 /// The general kernel, pointwise.cl.
-TIMCL_API Result<Launches> General(const OpView& op, const DeviceCaps& caps);
+TIMCL_API Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest& request);
+TIMCL_API Result<Launches> General(const OpView& op, const KernelRequest& request);
+inline constexpr KernelCandidate kKernels[] = {{"vectors", AcceptsVectors, Vectors},
+                                               {"pointwise", AcceptsGeneral, General}};
 
-/// kInvalidType unless t is one of the domain's types. `what` is "input 0 'x'", say.
-TIMCL_API Status CheckType(const OpView& op, const TensorView& t, const char* what,
-                           Pointwise::Domain domain);
+/// The definition of a point-wise op.
+constexpr OpDef DefinitionOf(const char* name, const AttrSchema* schema, const char* operands,
+                             Tolerance tolerance, const Pointwise* rule) {
+  OpDef def;
+  def.name = name;
+  def.inputs = operands;
+  def.types = rule->types;
+  def.schema = schema;
+  def.verify = Verify;
+  def.infer = Infer;
+  def.reference = Reference;
+  def.kernels = kKernels;
+  def.pointwise = rule;
+  def.layout = LayoutRule::SameForAll();
+  def.tolerance = tolerance;
+  def.cases = TIMCL_CASES(rule->cases);
+  return def;
+}
 
 /// Values and encodings that each op of one or two inputs is tested with, drawn from [lo, hi].
 struct CaseRange {
@@ -121,32 +130,10 @@ TIMCL_API void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs,
 }  // namespace pointwise
 }  // namespace tim::vx
 
-/// Defines kName, the OpDef of a point-wise operator, from a Pointwise. Order of the initializers:
-/// that of OpDef.
-#define TIMCL_POINTWISE(name, Attrs, operands, tolerance, ...)                                    \
-  constexpr ::tim::vx::Pointwise k##name##Rule = (__VA_ARGS__).For<Attrs>();                      \
-  constinit const ::tim::vx::OpDef k##name = {                                                    \
-      #name,                                                                                      \
-      operands,                                                                                   \
-      "output",                                                                                   \
-      &::tim::vx::kAttrSchema<Attrs>,                                                             \
-      ::tim::vx::pointwise::Verify,                                                               \
-      ::tim::vx::pointwise::Infer,                                                                \
-      ::tim::vx::pointwise::Reference,                                                            \
-      {{"vectors", ::tim::vx::pointwise::Vectors}, {"pointwise", ::tim::vx::pointwise::General}}, \
-      &k##name##Rule,                                                                             \
-      nullptr,                                                                                    \
-      ::tim::vx::Declared::kTrusted,                                                              \
-      false,                                                                                      \
-      tolerance,                                                                                  \
-      k##name##Rule.cases}
-
-/// Constructor and Clone of an operator class without attributes.
-#define TIMCL_PLAIN_OP_CLASS(Name)                                              \
-  Name::Name(Graph* graph) : BuiltinOp(graph, k##Name, MakeAttrs(NoAttrs{})) {} \
-  std::shared_ptr<Operation> Name::Clone(std::shared_ptr<Graph>& graph) const { \
-    return graph->CreateOperation<Name>();                                      \
-  }                                                                             \
-  static_assert(true, "takes the semicolon")
+/// Defines kName, the OpDef of a point-wise operator, from a Pointwise.
+#define TIMCL_POINTWISE(Name, Attrs, operands, tolerance, ...)               \
+  constexpr ::tim::vx::Pointwise k##Name##Rule = (__VA_ARGS__).For<Attrs>(); \
+  constexpr ::tim::vx::OpDef k##Name = ::tim::vx::pointwise::DefinitionOf(   \
+      #Name, &::tim::vx::kAttrSchema<Attrs>, operands, tolerance, &k##Name##Rule)
 
 #endif  // TIM_VX_POINTWISE_H_

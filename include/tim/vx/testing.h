@@ -9,6 +9,12 @@
 
 #include "tim/vx/op_def.h"
 
+/// 0 leaves the cases out of a library that is shipped: `.cases = TIMCL_CASES(Cases)`.
+#ifndef TIMCL_WITH_CASES
+#define TIMCL_WITH_CASES 1
+#endif
+#define TIMCL_CASES(function) (TIMCL_WITH_CASES ? (function) : nullptr)
+
 namespace tim::vx {
 
 /// One operand of a case. dtype UNKNOWN = left out.
@@ -30,25 +36,102 @@ struct Case {
   bool bench = false;
 };
 
-class CaseMaker {
+class CaseBuilder;
+
+/// Takes the cases of one op: make.Of(Attrs{...}).In(F32({7, 5})).Note("odd sizes");
+class TIMCL_API CaseMaker {
  public:
-  virtual ~CaseMaker() = default;
+  virtual ~CaseMaker();
+  /// The op whose cases these are.
+  virtual const OpDef& def() const = 0;
   virtual void Add(Case c) = 0;
+  /// Starts a case, which is added where the statement ends.
+  template <class Attrs>
+  CaseBuilder Of(Attrs attrs);
+  CaseBuilder Of(AnyAttrs attrs);
 };
+
+/// A case in the making. Without Out(), each output that the op needs has the element type and
+/// quantization of input 0.
+class TIMCL_API CaseBuilder {
+ public:
+  CaseBuilder(CaseMaker* make, AnyAttrs attrs) : make_(make) { case_.attrs = std::move(attrs); }
+  ~CaseBuilder();
+  CaseBuilder(const CaseBuilder&) = delete;
+  CaseBuilder& operator=(const CaseBuilder&) = delete;
+
+  /// The next input: values drawn from [lo, hi] at run time.
+  CaseBuilder& In(const TensorType& type, double lo = -4, double hi = 4);
+  /// The next input, a constant.
+  CaseBuilder& Const(const TensorType& type, double lo = -4, double hi = 4);
+  /// The next input is left out.
+  CaseBuilder& None();
+  /// The real values of the input given last, repeated as needed.
+  CaseBuilder& Values(std::vector<double> values);
+  /// The next output; shape {} = inferred.
+  CaseBuilder& Out(const TensorType& type);
+  CaseBuilder& Note(const char* note);
+  /// Also a row of the benchmarks.
+  CaseBuilder& Bench();
+  /// Instead of this one case: the same with each element type that the op declares for each
+  /// operand, in two combinations, quantized and plain. Per-channel weights have their channels
+  /// along the last dimension of input `i`'s shape unless `channel_dim` says otherwise.
+  void EachType(int channel_dim = -1);
+
+ private:
+  void Finish(Case c);
+  CaseMaker* make_;
+  Case case_;
+  bool added_ = false;
+};
+
+template <class Attrs>
+CaseBuilder CaseMaker::Of(Attrs attrs) {
+  return CaseBuilder(this, MakeAttrs(std::move(attrs)));
+}
+inline CaseBuilder CaseMaker::Of(AnyAttrs attrs) { return CaseBuilder(this, std::move(attrs)); }
+
+namespace cases {
+
+// Types for cases, each quantized one with a scale and zero point of its own. {} = shape inferred.
+inline TensorType F32(const Shape& shape = {}) { return {DataType::FLOAT32, shape, {}}; }
+inline TensorType F16(const Shape& shape = {}) { return {DataType::FLOAT16, shape, {}}; }
+inline TensorType Plain(DataType dtype, const Shape& shape = {}) { return {dtype, shape, {}}; }
+inline TensorType Affine(DataType dtype, const Shape& shape, float scale, int32_t zero_point) {
+  return {dtype, shape, Quantization(QuantType::ASYMMETRIC, scale, zero_point)};
+}
+inline TensorType U8(const Shape& shape = {}) {
+  return Affine(DataType::UINT8, shape, 0.037f, 119);
+}
+inline TensorType I8(const Shape& shape = {}) { return Affine(DataType::INT8, shape, 0.041f, -7); }
+inline TensorType I16(const Shape& shape = {}) {
+  return Affine(DataType::INT16, shape, 0.0003f, 0);
+}
+inline TensorType U16(const Shape& shape = {}) {
+  return Affine(DataType::UINT16, shape, 0.0002f, 30011);
+}
+inline TensorType I32(const Shape& shape = {}) { return Plain(DataType::INT32, shape); }
+/// Dynamic fixed point: scale 2^-fl.
+inline TensorType Fixed(DataType dtype, const Shape& shape, int8_t fl) {
+  return {dtype, shape, Quantization(QuantType::DYNAMIC_FIXED_POINT, fl)};
+}
+/// Symmetric per channel, with five scales around `scale` in turn along `dim` of the shape.
+TIMCL_API TensorType PerChannel(DataType dtype, const Shape& shape, int32_t dim,
+                                float scale = 0.005f);
+
+}  // namespace cases
 
 /// Encodings that most ops take, each with its own scale and zero point: f32, f16, u8 and i8
 /// asymmetric, i8 and i16 symmetric, i16 dynamic fixed point. The shape is the given one.
 inline std::vector<TensorType> StandardTypes(const Shape& shape) {
-  using Q = Quantization;
-  return {
-      {DataType::FLOAT32, shape, Q()},
-      {DataType::FLOAT16, shape, Q()},
-      {DataType::UINT8, shape, Q(QuantType::ASYMMETRIC, 0.037f, 119)},
-      {DataType::INT8, shape, Q(QuantType::ASYMMETRIC, 0.041f, -7)},
-      {DataType::INT8, shape, Q(QuantType::DYNAMIC_FIXED_POINT, static_cast<int8_t>(4))},
-      {DataType::INT16, shape, Q(QuantType::ASYMMETRIC, 0.0003f, 0)},
-      {DataType::INT16, shape, Q(QuantType::DYNAMIC_FIXED_POINT, static_cast<int8_t>(11))},
-  };
+  using namespace cases;
+  return {F32(shape),
+          F16(shape),
+          U8(shape),
+          I8(shape),
+          Fixed(DataType::INT8, shape, 4),
+          I16(shape),
+          Fixed(DataType::INT16, shape, 11)};
 }
 
 }  // namespace tim::vx

@@ -8,15 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "tim/vx/op_def.h"
+#include "tim/vx/op_kit.h"
 
 namespace tim::vx::weighted_sum {
 
 // Operands of such an op: input 0, weight 1, bias 2 (may be left out), output 0.
 
-/// kInvalidType or kInvalidArgument unless the operands' types go together. A per-channel weight
-/// has its channels along dimension `channel_dim`; `weight_name` is its operand name.
-TIMCL_API Status CheckTypes(const OpView& op, size_t channel_dim, const char* weight_name);
+/// OpDef::types of such an op: products of reals, or of integers with an integer weight, which may
+/// be quantized per channel; a bias for either. The quantization of an integer bias is
+/// informational.
+#define TIMCL_WEIGHTED_SUM_TYPES     \
+  "f32|f16, real, f32|f16 -> real; " \
+  "real, f32|f16, f32|f16 -> real; " \
+  "i8|u8|i16|u16, i8|u8|i16|u16|i8:pc|u8:pc|i16:pc, i32|i32:pc|i64|f32|f16 -> real"
+/// kInvalidArgument unless the channels of a per-channel weight lie along dimension `channel_dim`.
+TIMCL_API Status CheckChannels(const OpView& op, size_t channel_dim);
 /// kInvalidShape unless the bias is left out or has `channels` elements.
 TIMCL_API Status CheckBias(const OpView& op, int64_t channels);
 
@@ -28,8 +34,7 @@ TIMCL_API std::vector<float> Multipliers(const OpView& op, int64_t channels);
 
 /// How a kernel sums `terms` products: the defines INTEGERS, HAS_BIAS, REAL_BIAS, ACC (type of the
 /// sum), TOTAL (type of the sum and the bias).
-using Defines = std::vector<std::pair<std::string, std::string>>;
-TIMCL_API Defines SumDefines(const OpView& op, int64_t terms);
+TIMCL_API std::vector<Define> SumDefines(const OpView& op, int64_t terms);
 /// The operands X, W, B (if bound), M (multipliers, if integers), Y.
 TIMCL_API std::vector<Operand> SumOperands(const OpView& op, int64_t channels);
 
@@ -41,9 +46,11 @@ struct Matmul {
   /// Convolution: the weights are the rows of the result, else its columns.
   bool weights_are_rows;
 };
-/// The launch, or kUnsupported with the reason why register tiles cannot or should not take it.
-TIMCL_API Result<Launches> TileLaunch(const OpView& op, const DeviceCaps& caps,
-                                      const Matmul& matmul);
+/// kUnsupported with the reason why register tiles cannot or should not take it.
+TIMCL_API Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request,
+                                          const Matmul& matmul);
+/// Its launch, with the weights packed.
+TIMCL_API Result<Launches> TileLaunch(const OpView& op, const Matmul& matmul);
 
 /// The reference's part: one result from its products. Float results are summed in double and
 /// rounded before the bias is added in float; integer results take the steps of the kernel.

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "backends/opencl/compile/compile.h"
+#include "backends/opencl/compile/unit.h"
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/program_cache.h"
@@ -14,14 +14,6 @@
 
 namespace tim::vx::opencl {
 namespace {
-
-/// What passes from Compile to Load: one partition with its kernels. The partitions of a graph
-/// share the session.
-struct Module {
-  std::shared_ptr<Session> session;
-  std::shared_ptr<const PartitionPlan> plan;
-  std::vector<BuiltKernel> kernels;
-};
 
 class OpenClBackend : public Backend {
  public:
@@ -36,20 +28,17 @@ class OpenClBackend : public Backend {
   uint64_t max_allocation() const { return device_->caps().max_allocation; }
 
   Status Partition(const GraphView& graph, Selection* selection) override {
-    // Kernels chosen here are used by Compile, so that weights are packed once.
-    chosen_.clear();
     for (const OpView& op : graph.Ops()) {
       TIMCL_TRY(CheckSizes(op));
-      auto selected = SelectKernel(op, device_->caps());
+      const auto selected = SelectKernel(op, device_->caps());
       if (selected.ok()) {
-        chosen_[op.id()] = std::move(*selected);
         selection->Select(op);
       } else if (selected.status().code() != Code::kUnsupported) {
         return selected.status();
       } else if (op.def().expand != nullptr) {
         selection->OnlyExpanded(op, "composed of ops that have kernels");
       } else {
-        selection->Reject(op, selected.status().message());
+        selection->Reject(op, selected.status().detail());
       }
     }
     return Status();
@@ -57,48 +46,77 @@ class OpenClBackend : public Backend {
 
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
-    const std::map<int, Selected> chosen = std::exchange(chosen_, {});
-    TIMCL_ASSIGN(std::shared_ptr<Session> session, Session::Create(device_));
-    std::vector<std::shared_ptr<Module>> modules;
-    std::vector<Variant> variants;
-    for (const GraphView& part : parts) {
-      TIMCL_ASSIGN(CompiledPartition compiled,
-                   CompilePartition(part, chosen, device_->caps(), env.fuse, options_.kernel_dir));
-      auto plan = std::make_shared<PartitionPlan>(std::move(compiled.plan));
-      units->kernel_of.merge(compiled.kernel_of);
-      units->refused_kernels.merge(compiled.refused);
+    std::vector<Unit> compiled(parts.size());
+    for (size_t p = 0; p < parts.size(); ++p) {
+      Unit& unit = compiled[p];
+      TIMCL_TRY(Select(parts[p], device_->caps(), &unit));
+      if (env.fuse) Fuse(&unit);
+      Alias(&unit);
+      TIMCL_ASSIGN(Emitted emitted, Emit(&unit, device_->caps(), options_.kernel_dir));
+      units->refusals.merge(unit.refusals);
+      auto plan = std::make_shared<PartitionPlan>(std::move(emitted.plan));
+      units->kernel_of.merge(emitted.kernel_of);
+      units->refused_kernels.merge(emitted.refused);
       units->launches += plan->launches.size();
       for (const Constant& c : plan->constants)
         units->constant_bytes += c.data ? c.data->size() : c.memory->bytes();
-      variants.insert(variants.end(), plan->variants.begin(), plan->variants.end());
-      units->calls.push_back({modules.size(), "", plan->scratch_bytes, plan->persistent_bytes});
-      modules.push_back(std::make_shared<Module>(Module{session, std::move(plan), {}}));
+      units->calls.push_back(
+          {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes});
+      units->modules.push_back({{}, std::move(plan), "opencl"});
+    }
+    return Status();
+  }
+
+  Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
+              const CompileEnv& env, LoadedUnits* units) override {
+    TIMCL_ASSIGN(std::shared_ptr<Session> session, Session::Create(device_));
+    std::vector<std::shared_ptr<const PartitionPlan>> plans;
+    std::vector<Variant> variants;
+    for (const Call& call : calls) {
+      plans.push_back(std::static_pointer_cast<const PartitionPlan>(modules[call.module].live));
+      variants.insert(variants.end(), plans.back()->variants.begin(), plans.back()->variants.end());
     }
     // What the whole graph lacks is built together.
     std::vector<BuiltKernel> kernels;
     BuildStats stats;
-    TIMCL_TRY(device_->programs().Kernels(variants, env.dump_dir, &kernels, &stats));
-    units->programs_built += stats.programs_built;
-    units->programs_from_cache += stats.programs_from_cache;
-    size_t at = 0;
-    for (auto& module : modules) {
-      const size_t count = module->plan->variants.size();
-      module->kernels.assign(kernels.begin() + static_cast<std::ptrdiff_t>(at),
-                             kernels.begin() + static_cast<std::ptrdiff_t>(at + count));
-      at += count;
-      units->modules.push_back({{}, module, "opencl"});
+    if (const Status built = device_->programs().Kernels(variants, env.dump_dir, &kernels, &stats);
+        !built.ok()) {
+      return FindCulprits(built, plans, env, units);
+    }
+    units->programs_built = stats.programs_built;
+    units->programs_from_cache = stats.programs_from_cache;
+    auto at = kernels.begin();
+    for (const auto& plan : plans) {
+      const auto end = at + static_cast<std::ptrdiff_t>(plan->variants.size());
+      units->kernels.push_back(
+          std::make_unique<PartitionKernel>(session, plan, std::vector<BuiltKernel>(at, end)));
+      at = end;
     }
     return Status();
   }
 
-  Status Load(const CodeModule& code, const std::string&,
-              std::unique_ptr<kernel::Kernel>* kernel) override {
-    const auto module = std::static_pointer_cast<Module>(code.live);
-    *kernel = std::make_unique<PartitionKernel>(module->session, module->plan, module->kernels);
-    return Status();
+ private:
+  /// Something does not build: the ops whose kernels do not build alone are refused. The failure
+  /// itself where none is found, or where it is not about kernels.
+  Status FindCulprits(const Status& failure,
+                      const std::vector<std::shared_ptr<const PartitionPlan>>& plans,
+                      const CompileEnv& env, LoadedUnits* units) {
+    if (failure.code() != Code::kKernelBuild) return failure;
+    for (const auto& plan : plans) {
+      for (size_t v = 0; v < plan->variants.size(); ++v) {
+        std::vector<BuiltKernel> kernels;
+        BuildStats stats;
+        const Status alone =
+            device_->programs().Kernels({plan->variants[v]}, env.dump_dir, &kernels, &stats);
+        if (alone.ok()) continue;
+        for (const Launch& launch : plan->launches) {
+          if (launch.variant == v) units->refusals.emplace(launch.op, alone);
+        }
+      }
+    }
+    return units->refusals.empty() ? failure : Status();
   }
 
- private:
   /// Too large for the device is an error, not a refusal: the reference would take such an op and
   /// never end.
   Status CheckSizes(const OpView& op) const {
@@ -109,12 +127,11 @@ class OpenClBackend : public Backend {
       const TensorView t = input ? op.in(index) : op.out(index);
       if (!t.present() || t.type().bytes() <= limit) continue;
       return op
-          .Error(
-              Code::kOutOfMemory,
-              fmt::format("{} {} {} takes {} bytes, and the largest allocation of device '{}' is "
-                          "{} bytes",
-                          input ? "input" : "output", index, t.label(), t.type().bytes(),
-                          info_.device, limit))
+          .Error(Code::kOutOfMemory,
+                 fmt::format("{} takes {} bytes, and the largest allocation of device '{}' is {} "
+                             "bytes",
+                             input ? op.in_label(index) : op.out_label(index), t.type().bytes(),
+                             info_.device, limit))
           .AtTensor(t.name());
     }
     return Status();
@@ -124,7 +141,6 @@ class OpenClBackend : public Backend {
   BackendOptions options_;
   std::string reason_;
   BackendInfo info_;
-  std::map<int, Selected> chosen_;
 };
 
 }  // namespace

@@ -2,9 +2,7 @@
 #include "backends/reference/backend.h"
 
 #include <map>
-#include <set>
 
-#include "ir/graph.h"
 #include "runtime/arena.h"
 
 namespace tim::vx::reference {
@@ -16,16 +14,15 @@ struct Step {
   std::vector<int> inputs, outputs;
 };
 
-/// A partition, ready to run. Holds its own copy of the graph's description, because the graph is
-/// gone when it runs.
+/// A partition, ready to run.
 struct Plan {
-  std::shared_ptr<const ir::Graph> graph;
+  GraphView part;  // keeps alive what the steps point to
   std::vector<Step> steps;
   enum class Place { kInput, kOutput, kScratch, kConstant };
   struct Slot {
     Place place;
     size_t index = 0;  // of the partition's input or output, or the byte offset into the scratch
-    int value = -1;
+    std::shared_ptr<const kernel::Memory> constant = nullptr;
   };
   std::vector<Slot> slots;
 };
@@ -70,7 +67,7 @@ class ReferenceKernel : public kernel::Kernel {
       case Plan::Place::kConstant:
         break;
     }
-    return plan_->graph->value(s.value).storage->data();
+    return s.constant->data();
   }
 
   std::shared_ptr<const Plan> plan_;
@@ -98,11 +95,9 @@ class ReferenceBackend : public Backend {
 
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
                  CompiledUnits* units) override {
-    if (parts.empty()) return Status();
-    const auto graph = std::make_shared<const ir::Graph>(*parts[0].graph());
     for (const GraphView& part : parts) {
       auto plan = std::make_shared<Plan>();
-      plan->graph = graph;
+      plan->part = part;
       size_t scratch = 0;
       TIMCL_TRY(MakePlan(part, plan.get(), &scratch));
       units->calls.push_back({units->modules.size(), "", scratch, 0});
@@ -112,9 +107,12 @@ class ReferenceBackend : public Backend {
     return Status();
   }
 
-  Status Load(const CodeModule& module, const std::string&,
-              std::unique_ptr<kernel::Kernel>* kernel) override {
-    *kernel = std::make_unique<ReferenceKernel>(std::static_pointer_cast<const Plan>(module.live));
+  Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
+              const CompileEnv&, LoadedUnits* units) override {
+    for (const Call& call : calls) {
+      units->kernels.push_back(std::make_unique<ReferenceKernel>(
+          std::static_pointer_cast<const Plan>(modules[call.module].live)));
+    }
     return Status();
   }
 
@@ -135,7 +133,7 @@ class ReferenceBackend : public Backend {
     std::map<int, int> slot_of;  // value -> slot
     auto add = [&](int value, Plan::Place place, size_t index) {
       slot_of[value] = static_cast<int>(plan->slots.size());
-      plan->slots.push_back({place, index, value});
+      plan->slots.push_back({place, index});
     };
     for (size_t i = 0; i < part.Inputs().size(); ++i)
       add(part.Inputs()[i].id(), Plan::Place::kInput, i);
@@ -161,10 +159,13 @@ class ReferenceBackend : public Backend {
     for (const auto& [v, index] : lifetime_of)
       add(v, Plan::Place::kScratch, lifetimes[index].offset);
     for (const OpView& op : part.Ops()) {
-      Step s{OpView(plan->graph.get(), op.id()), {}, {}};
+      Step s{op, {}, {}};
       for (size_t i = 0; i < op.num_inputs(); ++i) {
         const TensorView t = op.in(i);
-        if (t.present() && slot_of.count(t.id()) == 0) add(t.id(), Plan::Place::kConstant, 0);
+        if (t.present() && slot_of.count(t.id()) == 0) {
+          add(t.id(), Plan::Place::kConstant, 0);
+          plan->slots.back().constant = t.memory();
+        }
         s.inputs.push_back(t.present() ? slot_of.at(t.id()) : -1);
       }
       for (size_t i = 0; i < op.num_outputs(); ++i) s.outputs.push_back(slot_of.at(op.out(i).id()));

@@ -1,16 +1,12 @@
-// CompilePartition: kernel texts, arguments, and the layout of the values that live inside a
-// partition.
+// Emit: kernel texts, arguments, and the layout of the values that live inside a partition.
 #include <fmt/format.h>
 
 #include <cstring>
 #include <limits>
-#include <set>
-#include <unordered_map>
 
-#include "backends/opencl/compile/compile.h"
+#include "backends/opencl/compile/unit.h"
 #include "backends/opencl/run/images.h"
 #include "base/checked.h"
-#include "ir/graph.h"
 #include "runtime/arena.h"
 
 namespace tim::vx::opencl {
@@ -20,144 +16,119 @@ constexpr size_t kHeader = kernel::Memory::kHeaderBytes;
 
 class Emitter {
  public:
-  Emitter(const GraphView& part, const std::map<int, Selected>& selected, const DeviceCaps& caps,
-          const std::string& kernel_dir)
-      : part_(part),
-        graph_(*part.graph()),
-        selected_(selected),
-        caps_(caps),
-        kernel_dir_(kernel_dir) {}
+  Emitter(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir)
+      : unit_(*unit), caps_(caps), kernel_dir_(kernel_dir) {}
 
-  Result<CompiledPartition> Run(bool fuse) {
-    for (size_t i = 0; i < part_.Inputs().size(); ++i) input_of_[part_.Inputs()[i].id()] = i;
-    for (size_t i = 0; i < part_.Outputs().size(); ++i) output_of_[part_.Outputs()[i].id()] = i;
-    if (fuse) chains_ = FindFusions(part_, selected_);
-    std::set<int> fused;
-    for (const auto& [anchor, chain] : chains_)
-      fused.insert(chain.nodes.begin(), chain.nodes.end());
-    ShareBytes(fused);
-    for (const OpView& op : part_.Ops()) {
-      if (fused.count(op.id()) != 0) continue;
-      if (no_launch_.count(op.id()) != 0) {
-        result_.kernel_of[op.id()] = "no launch: same bytes";
+  Result<Emitted> Run() {
+    for (const Group& group : unit_.groups) {
+      if (group.gone) continue;
+      if (group.no_launch) {
+        result_.kernel_of[group.op.id()] = "no launch: same bytes";
         continue;
       }
-      TIMCL_TRY(EmitOp(op));
+      if (const Status s = EmitGroup(group); !s.ok()) {
+        // What the kernel cannot do after all, another backend may.
+        if (s.code() != Code::kUnsupported) return s;
+        unit_.refusals[group.op.id()] = s;
+      }
     }
     TIMCL_TRY(PlaceInternals());
     return std::move(result_);
   }
 
  private:
-  /// Values that come from or go to the outside keep their own memory.
-  bool Pinned(int value) const {
-    return input_of_.count(value) != 0 || output_of_.count(value) != 0 ||
-           graph_.value(value).role == ir::Role::kConstant;
-  }
-  int Root(int value) const {
-    auto it = same_as_.find(value);
-    while (it != same_as_.end()) {
-      value = it->second;
-      it = same_as_.find(value);
+  Status EmitGroup(const Group& group) {
+    const OpView& op = group.op;
+    auto launches = group.kernel->make(op, {caps_});
+    if (!launches.ok()) return launches.status().AtOp(op.label());
+    if (!group.stages.empty() && launches->size() != 1) {
+      return op.Error(Code::kInternal, fmt::format("kernel '{}' offers an epilogue, but makes {} "
+                                                   "launches",
+                                                   group.kernel->name, launches->size()));
     }
-    return value;
-  }
-
-  /// Reshapes between equal encodings: one memory for both sides, unless both belong to the
-  /// outside.
-  void ShareBytes(const std::set<int>& fused) {
-    for (const OpView& op : part_.Ops()) {
-      if (fused.count(op.id()) != 0 || !MovesNothing(op)) continue;
-      int in = op.in(0).id();
-      // A chain fused behind the producer stores the chain's last value.
-      in = Root(in);
-      const int out = Root(op.out(0).id());
-      if (in == out || (Pinned(in) && Pinned(out))) continue;
-      if (Pinned(out)) {
-        same_as_[in] = out;
-      } else {
-        same_as_[out] = in;
-      }
-      no_launch_.insert(op.id());
-    }
-  }
-
-  Status EmitOp(const OpView& op) {
-    const Selected& selected = selected_.at(op.id());
-    const auto chain = chains_.find(op.id());
-    const std::vector<kernels::Stage> stages =
-        chain == chains_.end() ? std::vector<kernels::Stage>() : chain->second.stages;
     std::string label = op.label();
-    int final_value = op.num_outputs() > 0 ? op.out(0).id() : -1;
-    TensorType final_type = op.num_outputs() > 0 ? op.out(0).type() : TensorType();
-    if (chain != chains_.end()) {
-      for (int id : chain->second.nodes) {
-        result_.kernel_of[id] = fmt::format("fused into {}", op.label());
-        label += " + " + graph_.view(id).label();
-      }
-      const OpView last = graph_.view(chain->second.nodes.back());
-      final_value = last.out(0).id();
-      final_type = last.out(0).type();
+    for (const OpView& fused : group.fused) {
+      result_.kernel_of[fused.id()] = fmt::format("fused into {}", op.label());
+      label += " + " + fused.label();
     }
-    result_.kernel_of[op.id()] = selected.kernel;
-    if (!selected.refusals.empty()) result_.refused[op.id()] = selected.refusals;
+    result_.kernel_of[op.id()] = group.kernel->name;
+    if (!group.refusals.empty()) result_.refused[op.id()] = group.refusals;
+    std::map<size_t, int> scratch_ids;  // the op's scratch pieces -> internal ids
+    for (KernelSpec& spec : *launches) {
+      spec.epilogue = group.offer.epilogue;
+      TIMCL_TRY(EmitLaunch(group, spec, label, &scratch_ids));
+    }
+    return Status();
+  }
+
+  Status EmitLaunch(const Group& group, const KernelSpec& spec, const std::string& label,
+                    std::map<size_t, int>* scratch_ids) {
+    const OpView& op = group.op;
+    Launch launch;
+    launch.op = op.id();
+    launch.label = label;
+    launch.kernel = group.kernel->name;
+    launch.global = spec.global;
+    launch.local = spec.local;
+    launch.dims = spec.dims != 0        ? spec.dims
+                  : spec.global[2] != 1 ? 3
+                  : spec.global[1] != 1 ? 2
+                                        : 1;
+    launch.flops = spec.flops;
+    std::vector<std::vector<kernels::ScalarArg>> extra(spec.operands.size());
+    TIMCL_ASSIGN(Variant variant, MakeVariant(group, spec, &extra));
+    launch.variant = AddVariant(std::move(variant));
+    const int step = static_cast<int>(result_.plan.launches.size());
+    for (size_t k = 0; k < spec.operands.size(); ++k) {
+      const Operand& o = spec.operands[k];
+      TIMCL_TRY(AddOperand(group, spec, o, step, scratch_ids, &launch));
+      for (const kernels::ScalarArg& s : extra[k]) {
+        if (s.is_float) {
+          AddScalar(&launch, s.f);
+        } else {
+          AddScalar(&launch, s.i);
+        }
+      }
+    }
+    for (const auto& [name, value] : spec.sizes) {
+      if (value > std::numeric_limits<int32_t>::max() ||
+          value < std::numeric_limits<int32_t>::min()) {
+        return op.Error(
+            Code::kUnsupported,
+            fmt::format("size {} = {} does not fit the kernel's 32-bit argument", name, value));
+      }
+      AddScalar(&launch, static_cast<int32_t>(value));
+    }
+    for (const auto& [name, value] : spec.reals) AddScalar(&launch, value);
+    result_.plan.launches.push_back(std::move(launch));
+    return Status();
+  }
+
+  /// The kernel's text; `extra` receives the scalars that follow each operand.
+  Result<Variant> MakeVariant(const Group& group, const KernelSpec& spec,
+                              std::vector<std::vector<kernels::ScalarArg>>* extra) {
+    const OpView& op = group.op;
+    Variant variant;
+    if (!spec.user_source.empty()) {
+      TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, op.label(), kernel_dir_));
+      variant.entry = spec.entry;
+      variant.origin = op.label();
+      variant.options = spec.build_options;
+      variant.user = true;
+      variant.images = spec.image_operands;
+      return variant;
+    }
     std::vector<TensorType> ins, outs;
     for (size_t i = 0; i < op.num_inputs(); ++i) ins.push_back(op.in(i).type());
     for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
-    std::map<size_t, int> scratch_ids;  // the op's scratch pieces -> internal ids
-    for (const KernelSpec& spec : selected.launches) {
-      Launch launch;
-      launch.label = label;
-      launch.kernel = selected.kernel;
-      launch.dims = spec.dims;
-      launch.global = spec.global;
-      launch.local = spec.local;
-      launch.flops = spec.flops;
-      std::vector<std::vector<kernels::ScalarArg>> extra(spec.operands.size());
-      Variant variant;
-      if (spec.user_source.empty()) {
-        auto text = kernels::MakeVariant(spec, ins, outs, stages, final_type, kernel_dir_);
-        if (!text.ok()) return op.Error(text.status().code(), text.status().message());
-        variant.text = std::move(text->text);
-        variant.entry = std::move(text->entry);
-        variant.origin = std::move(text->origin);
-        extra = std::move(text->operand_args);
-      } else {
-        TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, op.label(), kernel_dir_));
-        variant.entry = spec.entry;
-        variant.origin = op.label();
-        variant.options = spec.build_options;
-        variant.user = true;
-        variant.images = spec.image_operands;
-      }
-      launch.variant = AddVariant(std::move(variant));
-      const int step = static_cast<int>(result_.plan.launches.size());
-      for (size_t k = 0; k < spec.operands.size(); ++k) {
-        const Operand& o = spec.operands[k];
-        TIMCL_TRY(AddOperand(op, spec, o,
-                             o.kind == Operand::Kind::kOutput && o.index == 0 ? final_value : -1,
-                             step, &scratch_ids, &launch));
-        for (const kernels::ScalarArg& s : extra[k]) {
-          if (s.is_float) {
-            AddScalar(&launch, s.f);
-          } else {
-            AddScalar(&launch, s.i);
-          }
-        }
-      }
-      for (const auto& [name, value] : spec.sizes) {
-        if (value > std::numeric_limits<int32_t>::max() ||
-            value < std::numeric_limits<int32_t>::min()) {
-          return op.Error(
-              Code::kUnsupported,
-              fmt::format("size {} = {} does not fit the kernel's 32-bit argument", name, value));
-        }
-        AddScalar(&launch, static_cast<int32_t>(value));
-      }
-      for (const auto& [name, value] : spec.reals) AddScalar(&launch, value);
-      result_.plan.launches.push_back(std::move(launch));
-    }
-    return Status();
+    const TensorType final_type = op.num_outputs() > 0 ? group.last().out(0).type() : TensorType();
+    auto text = kernels::MakeVariant(spec, ins, outs, group.stages, final_type, kernel_dir_);
+    if (!text.ok()) return text.status().AtOp(op.label());
+    variant.text = std::move(text->text);
+    variant.entry = std::move(text->entry);
+    variant.origin = std::move(text->origin);
+    *extra = std::move(text->operand_args);
+    return variant;
   }
 
   template <class T>
@@ -186,40 +157,45 @@ class Emitter {
     std::vector<std::pair<size_t, size_t>> uses;  // launch, argument
   };
 
-  Status AddOperand(const OpView& op, const KernelSpec& spec, const Operand& o, int final_value,
-                    int step, std::map<size_t, int>* scratch_ids, Launch* launch) {
+  Status AddOperand(const Group& group, const KernelSpec& spec, const Operand& o, int step,
+                    std::map<size_t, int>* scratch_ids, Launch* launch) {
     using Kind = Operand::Kind;
+    const OpView& op = group.op;
     Arg arg;
     switch (o.kind) {
       case Kind::kInput:
       case Kind::kOutput: {
-        const TensorView t = o.kind == Kind::kInput ? op.in(o.index) : op.out(o.index);
+        const TensorView t = o.kind == Kind::kInput ? op.in(o.index)
+                             : o.index == 0         ? group.last().out(0)
+                                                    : op.out(o.index);
         if (!t.present())
           return op.Error(
               Code::kInternal,
               fmt::format("its kernel asks for operand {}, which is left out", o.index));
-        TensorType type = t.type();
-        int value = t.id();
-        if (final_value >= 0) value = final_value;
-        const int root = Root(value);
-        arg.type = type;
-        if (const auto in = input_of_.find(root); in != input_of_.end()) {
-          arg.kind = Arg::Kind::kInput;
-          arg.index = in->second;
-        } else if (const auto out = output_of_.find(root); out != output_of_.end()) {
-          arg.kind = Arg::Kind::kOutput;
-          arg.index = out->second;
-        } else if (graph_.value(root).role == ir::Role::kConstant) {
-          arg.kind = Arg::Kind::kConstant;
-          arg.index = ConstantOf(root);
-        } else {
-          arg.kind = Arg::Kind::kInternal;
-          auto [it, added] = internal_of_.emplace(root, static_cast<int>(internals_.size()));
-          if (added) internals_.push_back({graph_.value(root).type.bytes(), step, step, false, {}});
-          Internal& internal = internals_[static_cast<size_t>(it->second)];
-          internal.last = step;
-          internal.persistent = internal.persistent || spec.image_operands;
-          internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
+        const int value = unit_.root(t.id());
+        const Place& place = unit_.places.at(value);
+        arg.type = t.type();
+        arg.index = place.index;
+        switch (place.kind) {
+          case Place::Kind::kInput:
+            arg.kind = Arg::Kind::kInput;
+            break;
+          case Place::Kind::kOutput:
+            arg.kind = Arg::Kind::kOutput;
+            break;
+          case Place::Kind::kConstant:
+            arg.kind = Arg::Kind::kConstant;
+            arg.index = ConstantOf(t);
+            break;
+          case Place::Kind::kInternal:
+            arg.kind = Arg::Kind::kInternal;
+            auto [it, added] = internal_of_.emplace(value, static_cast<int>(internals_.size()));
+            if (added) internals_.push_back({t.type().bytes(), step, step, false, {}});
+            Internal& internal = internals_[static_cast<size_t>(it->second)];
+            internal.last = step;
+            internal.persistent = internal.persistent || spec.image_operands;
+            internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
+            break;
         }
         break;
       }
@@ -257,13 +233,15 @@ class Emitter {
     return Status();
   }
 
-  size_t ConstantOf(int value) {
-    if (const auto it = constant_of_.find(value); it != constant_of_.end()) return it->second;
-    Constant c;
-    c.memory = graph_.value(value).storage;
-    c.type = graph_.value(value).type;
-    result_.plan.constants.push_back(std::move(c));
-    return constant_of_[value] = result_.plan.constants.size() - 1;
+  size_t ConstantOf(const TensorView& t) {
+    const auto [it, added] = constant_of_.emplace(t.id(), result_.plan.constants.size());
+    if (added) {
+      Constant c;
+      c.memory = t.memory();
+      c.type = t.type();
+      result_.plan.constants.push_back(std::move(c));
+    }
+    return it->second;
   }
 
   Status PlaceInternals() {
@@ -302,27 +280,19 @@ class Emitter {
     return Status();
   }
 
-  const GraphView& part_;
-  const ir::Graph& graph_;
-  const std::map<int, Selected>& selected_;
+  Unit& unit_;
   const DeviceCaps& caps_;
   const std::string& kernel_dir_;
-  std::map<int, FusedChain> chains_;
-  std::set<int> no_launch_;
-  std::map<int, int> same_as_;
-  std::map<int, size_t> input_of_, output_of_, constant_of_;
+  std::map<int, size_t> constant_of_;
   std::map<int, int> internal_of_;
   std::vector<Internal> internals_;
-  CompiledPartition result_;
+  Emitted result_;
 };
 
 }  // namespace
 
-Result<CompiledPartition> CompilePartition(const GraphView& part,
-                                           const std::map<int, Selected>& selected,
-                                           const DeviceCaps& caps, bool fuse,
-                                           const std::string& kernel_dir) {
-  return Emitter(part, selected, caps, kernel_dir).Run(fuse);
+Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir) {
+  return Emitter(unit, caps, kernel_dir).Run();
 }
 
 }  // namespace tim::vx::opencl

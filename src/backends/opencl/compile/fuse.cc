@@ -1,10 +1,5 @@
-// FindFusions: point-wise ops that follow an op whose kernel can apply them as it stores. A value
-// that fusion removes is still rounded to its tensor's type on the way (NUMERICS: every tensor that
-// the user made is observable).
-#include <set>
-
-#include "backends/opencl/compile/compile.h"
-#include "ir/graph.h"
+// Fuse: point-wise ops that follow an op whose kernel can apply them as it stores.
+#include "backends/opencl/compile/unit.h"
 
 namespace tim::vx::opencl {
 namespace {
@@ -32,43 +27,30 @@ bool CanApply(const OpView& op, KernelSpec::Epilogue form) {
 
 }  // namespace
 
-std::map<int, FusedChain> FindFusions(const GraphView& part,
-                                      const std::map<int, Selected>& selected) {
-  const ir::Graph& graph = *part.graph();
-  const auto consumers = graph.Consumers();
-  std::set<int> inside, outputs, taken;
-  for (const OpView& op : part.Ops()) inside.insert(op.id());
-  for (const TensorView& t : part.Outputs()) outputs.insert(t.id());
-  std::map<int, FusedChain> chains;
-  for (const OpView& anchor : part.Ops()) {
-    const auto it = selected.find(anchor.id());
-    if (it == selected.end() || taken.count(anchor.id()) != 0 || MovesNothing(anchor)) continue;
-    const Launches& launches = it->second.launches;
-    if (launches.size() != 1 || launches[0].epilogue == KernelSpec::Epilogue::kNone ||
-        anchor.num_outputs() != 1)
+void Fuse(Unit* unit) {
+  std::map<int, size_t> group_of;
+  for (size_t g = 0; g < unit->groups.size(); ++g) group_of[unit->groups[g].op.id()] = g;
+  for (Group& group : unit->groups) {
+    const OpView& anchor = group.op;
+    if (group.gone || group.offer.epilogue == KernelSpec::Epilogue::kNone ||
+        anchor.num_outputs() != 1 || MovesNothing(anchor))
       continue;
     if (anchor.out(0).type().per_channel() || WidePlainInteger(anchor.out(0).type())) continue;
-    FusedChain chain;
-    OpView last = anchor;
     while (true) {
-      const int v = last.out(0).id();
-      const auto& readers = consumers[static_cast<size_t>(v)];
-      if (outputs.count(v) != 0 || readers.size() != 1 || inside.count(readers[0]) == 0) break;
-      const OpView next(&graph, readers[0]);
-      // The removed value must be in the order that the op computes it in.
-      if (!CanApply(next, launches[0].epilogue)) break;
+      const TensorView value = group.last().out(0);
+      const std::vector<OpView> readers = unit->part.consumers(value);
+      if (unit->part.leaves(value) || readers.size() != 1) break;
+      const OpView next = readers[0];
+      if (!CanApply(next, group.offer.epilogue)) break;
       kernels::Stage stage;
-      stage.before = last.out(0).type();
+      stage.before = value.type();
       stage.expression = next.def().pointwise->expression;
       if (next.def().pointwise->params != nullptr) next.def().pointwise->params(next, stage.params);
-      chain.stages.push_back(std::move(stage));
-      chain.nodes.push_back(next.id());
-      taken.insert(next.id());
-      last = next;
+      group.stages.push_back(std::move(stage));
+      group.fused.push_back(next);
+      unit->groups[group_of.at(next.id())].gone = true;
     }
-    if (!chain.nodes.empty()) chains[anchor.id()] = std::move(chain);
   }
-  return chains;
 }
 
 }  // namespace tim::vx::opencl

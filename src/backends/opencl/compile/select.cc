@@ -1,36 +1,78 @@
-// SelectKernel: candidates in order, the first that accepts wins; refusals carry a reason.
+// Select: candidates in order, the first that accepts wins; refusals carry a reason.
 #include <fmt/format.h>
 
-#include "backends/opencl/compile/compile.h"
+#include <limits>
+
+#include "backends/opencl/compile/unit.h"
 #include "base/log.h"
 
 namespace tim::vx::opencl {
+namespace {
 
-bool MovesNothing(const OpView& op) {
-  return op.def().moves_nothing && op.num_inputs() == 1 && op.num_outputs() == 1 &&
-         SameEncoding(op.in(0).type(), op.out(0).type());
+/// kUnsupported for an op whose tensors need 64-bit indices, which most kernels do not have.
+Status CheckCounts(const OpView& op) {
+  for (size_t i = 0; i < op.num_inputs() + op.num_outputs(); ++i) {
+    const bool input = i < op.num_inputs();
+    const size_t index = input ? i : i - op.num_inputs();
+    const TensorView t = input ? op.in(index) : op.out(index);
+    if (!t.present() || t.shape().count() <= std::numeric_limits<int32_t>::max()) continue;
+    return Status::Error(Code::kUnsupported, (input ? op.in_label(index) : op.out_label(index)) +
+                                                 " has more than 2^31 - 1 elements");
+  }
+  return Status();
 }
 
-Result<Selected> SelectKernel(const OpView& op, const DeviceCaps& caps) {
-  Selected selected;
+Result<KernelOffer> Ask(const KernelCandidate& candidate, const OpView& op,
+                        const KernelRequest& request) {
+  if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
+  if (candidate.accepts == nullptr) return candidate.offer;
+  return candidate.accepts(op, request);
+}
+
+}  // namespace
+
+Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps) {
+  Group group;
+  group.op = op;
+  const KernelRequest request = {caps};
   for (const KernelCandidate& candidate : op.def().kernels) {
-    if (candidate.make == nullptr) break;
-    auto launches = candidate.make(op, caps);
-    if (launches.ok()) {
-      selected.kernel = candidate.name;
-      selected.launches = std::move(*launches);
+    auto offer = Ask(candidate, op, request);
+    if (offer.ok()) {
+      group.kernel = &candidate;
+      group.offer = *offer;
       base::Log("select", base::LogLevel::kDebug, "{}: kernel '{}'", op.label(), candidate.name);
-      return selected;
+      return group;
     }
-    const Status status = launches.status();
+    const Status& status = offer.status();
     if (status.code() != Code::kUnsupported) return status.AtOp(op.label());
-    selected.refusals.push_back(fmt::format("{}: {}", candidate.name, status.message()));
-    base::Log("select", base::LogLevel::kDebug, "{}: {}", op.label(), selected.refusals.back());
+    group.refusals.push_back(fmt::format("{}: {}", candidate.name, status.detail()));
+    base::Log("select", base::LogLevel::kDebug, "{}: {}", op.label(), group.refusals.back());
   }
-  if (selected.refusals.empty())
+  if (group.refusals.empty())
     return Status::Error(Code::kUnsupported, "the op has no OpenCL kernel");
   return Status::Error(Code::kUnsupported,
-                       fmt::format("every kernel refused: {}", fmt::join(selected.refusals, "; ")));
+                       fmt::format("every kernel refused: {}", fmt::join(group.refusals, "; ")));
+}
+
+Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit) {
+  *unit = Unit();
+  unit->part = part;
+  auto place = [&](const TensorView& t, Place::Kind kind, size_t index) {
+    if (t.present()) unit->places.emplace(t.id(), Place{kind, index, t.id()});
+  };
+  for (size_t i = 0; i < part.Inputs().size(); ++i) place(part.Inputs()[i], Place::Kind::kInput, i);
+  for (size_t i = 0; i < part.Outputs().size(); ++i)
+    place(part.Outputs()[i], Place::Kind::kOutput, i);
+  for (const OpView& op : part.Ops()) {
+    TIMCL_ASSIGN(Group group, SelectKernel(op, caps));
+    unit->groups.push_back(std::move(group));
+    for (size_t i = 0; i < op.num_inputs(); ++i) {
+      const bool constant = op.in(i).is_const();
+      place(op.in(i), constant ? Place::Kind::kConstant : Place::Kind::kInternal, 0);
+    }
+    for (size_t i = 0; i < op.num_outputs(); ++i) place(op.out(i), Place::Kind::kInternal, 0);
+  }
+  return Status();
 }
 
 }  // namespace tim::vx::opencl

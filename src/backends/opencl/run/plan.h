@@ -50,6 +50,7 @@ struct Launch {
   uint32_t dims = 1;
   std::array<size_t, 3> global{1, 1, 1};
   std::array<size_t, 3> local{0, 0, 0};  // {0,0,0}: the runtime chooses (user kernels only)
+  int op = -1;                           // id of the op whose kernel it is
   std::string label;                     // op label(s), for messages, profiles and traces
   std::string kernel;                    // candidate name
   double flops = 0;

@@ -1,0 +1,47 @@
+// Unit: look-ups, and the text form that tests and dumps read.
+#include "backends/opencl/compile/unit.h"
+
+#include <fmt/format.h>
+
+namespace tim::vx::opencl {
+
+int Unit::root(int value) const {
+  for (auto it = places.find(value); it != places.end() && it->second.root != value;
+       it = places.find(value)) {
+    value = it->second.root;
+  }
+  return value;
+}
+
+bool MovesNothing(const OpView& op) {
+  return op.def().moves_nothing && op.num_inputs() == 1 && op.num_outputs() == 1 &&
+         SameEncoding(op.in(0).type(), op.out(0).type());
+}
+
+std::string Print(const Unit& unit) {
+  auto values = [](const OpView& op, bool inputs) {
+    std::string text;
+    for (size_t i = 0; i < (inputs ? op.num_inputs() : op.num_outputs()); ++i) {
+      const TensorView t = inputs ? op.in(i) : op.out(i);
+      text += (i == 0 ? "" : ", ") + (t.present() ? fmt::format("%{}", t.id()) : "_");
+    }
+    return text;
+  };
+  std::string text;
+  for (const Group& g : unit.groups) {
+    if (g.gone) continue;
+    text += fmt::format("#{} {} {} ({}) -> {}", g.op.id(), g.op.kind(),
+                        g.no_launch ? "no launch" : fmt::format("'{}'", g.kernel->name),
+                        values(g.op, true), values(g.last(), false));
+    for (size_t i = 0; i < g.fused.size(); ++i)
+      text += fmt::format("{} {}", i == 0 ? " +" : ",", g.fused[i].kind());
+    if (g.no_launch) {
+      const int in = g.op.in(0).id(), out = g.op.out(0).id();
+      text += fmt::format(" = %{}", unit.root(out) == out ? unit.root(in) : unit.root(out));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace tim::vx::opencl

@@ -1,0 +1,94 @@
+// The compile half of the OpenCL backend: a partition as groups of ops that run as one kernel each,
+// edited by passes from ops to launches as plain data. Needs capabilities, not a device.
+#ifndef TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_
+#define TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/run/plan.h"
+#include "kernels/prelude.h"
+#include "tim/vx/backend.h"
+
+namespace tim::vx::opencl {
+
+/// Where the bytes of a value lie.
+struct Place {
+  enum class Kind {
+    kInput,     // input `index` of the partition
+    kOutput,    // output `index` of the partition
+    kConstant,  // a constant of the graph
+    kInternal,  // inside the partition; Emit gives it a slot
+  };
+  Kind kind = Kind::kInternal;
+  size_t index = 0;
+  /// The value whose bytes these are; itself unless pass Alias found them to be the same.
+  int root = -1;
+};
+
+/// Ops that run as one kernel: the first one's, with the others applied where it stores.
+struct Group {
+  OpView op;
+  const KernelCandidate* kernel = nullptr;
+  KernelOffer offer;
+  std::vector<std::string> refusals;  // candidates before `kernel`, each with its reason
+  /// What the store applies, in order, and the ops that vanish by it.
+  std::vector<kernels::Stage> stages;
+  std::vector<OpView> fused;
+  bool no_launch = false;  // its result is its input, byte for byte
+  bool gone = false;       // fused into another group
+
+  const OpView& last() const { return fused.empty() ? op : fused.back(); }
+};
+
+/// One partition on its way from ops to launches.
+struct Unit {
+  GraphView part;
+  std::vector<Group> groups;    // topological order
+  std::map<int, Place> places;  // by value id
+  /// Ops that no kernel takes after all.
+  std::map<int, Status> refusals;
+
+  /// The value whose bytes these are.
+  int root(int value) const;
+};
+
+/// True when the op moves no bytes (Reshape between equal encodings): it may become no launch.
+bool MovesNothing(const OpView& op);
+
+// The passes, in order. Each leaves the unit valid, has a test over its text form, and changes no
+// result.
+
+/// One group per op with the first candidate that accepts it; a place for every value.
+Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit);
+
+/// Point-wise ops move into the store of the kernel before them, which saves a launch and a walk
+/// through memory. A value that vanishes is still rounded to its tensor's type on the way
+/// (NUMERICS: every tensor that the user made is observable).
+void Fuse(Unit* unit);
+
+/// Ops that move no bytes (Reshape between equal encodings) become no launch: both sides share
+/// memory, unless both belong to the outside.
+void Alias(Unit* unit);
+
+struct Emitted {
+  PartitionPlan plan;
+  std::map<int, std::string> kernel_of;
+  std::map<int, std::vector<std::string>> refused;
+};
+/// Asks each kernel for its launches, writes their texts, and packs what lives inside the
+/// partition. A kernel that refuses here is noted in unit->refusals.
+Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir);
+
+/// One line per group, for tests and dumps:
+///   #2 Conv2d 'general' (%0, %1) -> %5 + Relu, Clip
+///   #5 Reshape no launch (%5) -> %6 = %5
+std::string Print(const Unit& unit);
+
+/// The candidate that accepts the op, and why those before it refused. kUnsupported lists every
+/// refusal.
+Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps);
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_
