@@ -113,7 +113,7 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
             const float v = ins[0].Float((plane * ay.in + iy) * ax.in + ix);
             ++cells;
             if (type == PoolType::MAX) {
-              r = std::fmax(r, v);
+              if (v > r || std::isnan(v)) r = v;  // a NaN stays
             } else if (type == PoolType::L2) {
               r += v * v;
             } else {
