@@ -52,6 +52,27 @@ std::string Limits(DataType dtype) {
                      static_cast<double>(HighestOf(dtype)));
 }
 
+/// Limits as literals of long; "" for types that are no integer.
+std::string IntegerLimits(DataType dtype) {
+  switch (dtype) {
+    case DataType::INT8:
+    case DataType::BOOL8:
+      return "-128L, 127L";
+    case DataType::UINT8:
+      return "0L, 255L";
+    case DataType::INT16:
+      return "-32768L, 32767L";
+    case DataType::UINT16:
+      return "0L, 65535L";
+    case DataType::INT32:
+      return "-2147483648L, 2147483647L";
+    case DataType::UINT32:
+      return "0L, 4294967295L";
+    default:
+      return "";
+  }
+}
+
 /// Collects the macros of one variant; remembers their names for the #undef lines.
 class Writer {
  public:
@@ -144,6 +165,12 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stag
                  std::vector<ScalarArg>* args) {
   const char* type = OpenClType(final_type.dtype);
   w.Define(y + "_t", "", type);
+  // Clamped first, and not by convert_short_sat(long): Mesa 22.3 gives the highest value for all.
+  if (const std::string limits = IntegerLimits(final_type.dtype); !limits.empty()) {
+    w.Define(y + "_SATURATE", "(v)", fmt::format("(({})clamp((long)(v), {}))", type, limits));
+  } else if (final_type.dtype == DataType::INT64) {
+    w.Define(y + "_SATURATE", "(v)", "((long)(v))");
+  }
   std::string params = fmt::format("__global {}* restrict {}", type, y);
   auto quantization = [&](const TensorType& t, const std::string& p, bool both_ways) {
     if (!IsAffine(t)) return;
@@ -159,7 +186,7 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stag
     w.Define(y + "_OUT", "", params);
     if (integer_math) {
       // Exact: the sum or product is a long, saturated to the type on the way out.
-      w.Define(y + "_STORE", "(i, v)", fmt::format("{}[i] = convert_{}_sat((long)(v))", y, type));
+      w.Define(y + "_STORE", "(i, v)", fmt::format("{0}[i] = {0}_SATURATE(v)", y));
     } else {
       w.Define(y + "_STORE", "(i, v)", StoreReal(final_type, y, y, "(v)"));
     }

@@ -111,12 +111,13 @@ TIMCL_POINTWISE(SoftRelu, NoAttrs, "input", Tolerance::Ulp(6, 1, kTiny),
                   return AtLeast(x, T(0)) + std::log1p(std::exp(-std::fabs(x)));
                 }).Cases(WideCases));
 
-TIMCL_POINTWISE(Sign, NoAttrs, "input", Tolerance::Exact(),
-                Pointwise("sign(x)",
-                          []<class T>(T x, T, T, P) { return T(x > T(0)) - T(x < T(0)); })
-                    .Integer("(long)(x > 0) - (long)(x < 0)",
-                             [](Int x, Int, Int, P) { return Int(x > 0) - Int(x < 0); })
-                    .Cases(PlainCases));
+TIMCL_POINTWISE(
+    Sign, NoAttrs, "input", Tolerance::Exact(),
+    Pointwise("sign(x)", []<class T>(T x, T, T, P) {
+      return T(x > T(0)) - T(x < T(0));
+    }).Integer("clamp(x, -1L, 1L)", [](Int x, Int, Int, P) {
+        return Int(x > 0) - Int(x < 0);
+      }).Cases(PlainCases));
 
 TIMCL_POINTWISE(SoftSign, NoAttrs, "input", Tolerance::Ulp(4),
                 Pointwise("x / (1.0f + fabs(x))", []<class T>(T x, T, T, P) {
@@ -257,7 +258,8 @@ void PreluCases(CaseMaker& make) {
 TIMCL_POINTWISE(Prelu, PreluAttrs, "input slope", Tolerance::Exact(),
                 Pointwise("(x >= 0.0f) ? x : x * y",
                           []<class T>(T x, T y, T, P) { return x >= T(0) ? x : x * y; })
-                    .Integer("(x >= 0) ? x : x * y",
+                    // Without a branch: Mesa 22.3 takes a comparison of two long for true there.
+                    .Integer("max(x, 0L) + min(x, 0L) * y",
                              [](Int x, Int y, Int, P) { return x >= 0 ? x : x * y; })
                     .Checked(CheckPrelu)
                     .Aligned(PreluShape)

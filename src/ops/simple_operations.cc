@@ -253,25 +253,11 @@ Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& out
   return Status();
 }
 
+/// From float to the type, or to int where that is wider.
 const char* Conversion(DataType to) {
-  switch (to) {
-    case DataType::INT8:
-      return "convert_char_sat";
-    case DataType::UINT8:
-      return "convert_uchar_sat";
-    case DataType::INT16:
-      return "convert_short_sat";
-    case DataType::UINT16:
-      return "convert_ushort_sat";
-    case DataType::INT32:
-      return "convert_int_sat";
-    case DataType::UINT32:
-      return "convert_uint_sat";
-    case DataType::INT64:
-      return "convert_long_sat";
-    default:
-      return "";
-  }
+  if (to == DataType::UINT32) return "convert_uint_sat";
+  if (to == DataType::INT64) return "convert_long_sat";
+  return "convert_int_sat";
 }
 
 Result<Launches> LaunchCast(const OpView& op, const DeviceCaps&) {
