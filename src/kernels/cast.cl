@@ -2,8 +2,8 @@
 // FROM_HALF, TO_HALF, TO_BOOL, TO_FLOAT, FROM_FLOAT: 0 or 1. CONVERT: from float to the result's type or to int where that
 // is wider, saturating, towards 0.
 #include "tensor.clh"
-kernel void cast(IN(X), OUT(Y), SIZE(N)) {
-  const int i = get_global_id(0);
+KERNEL(cast)(IN(X), OUT(Y), SIZE(N)) {
+  const int i = WORK_ITEM(0);
   if (i >= N) return;
 #if FROM_HALF
   const float x = vload_half(i, X);

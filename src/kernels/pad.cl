@@ -15,8 +15,8 @@ inline int FN(source)(int c, int extent) {
   return c;
 #endif
 }
-kernel void pad(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS), REAL(VALUE)) {
-  const int item = get_global_id(0);
+KERNEL(pad)(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS), REAL(VALUE)) {
+  const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
   uint rest = T[0] == 1 ? item : mul_hi((uint)item, (uint)T[1]) >> T[2];
   const int k = (item - (int)rest * T[0]) * RUN, to = (int)rest * LENGTH + k;

@@ -31,7 +31,7 @@
     ADVANCE(k);              \
   }
 // clang-format off
-kernel void pointwise(INPUTS_PARAMETERS, OUT(R), SIZE(N)
+KERNEL(pointwise)(INPUTS_PARAMETERS, OUT(R), SIZE(N)
 #if RANK > 1
 DIVIDED(0)
 #endif
@@ -79,7 +79,7 @@ STRIDES(5)
 #endif
 ) {
   // clang-format on
-  const int i = get_global_id(0);
+  const int i = WORK_ITEM(0);
   if (i >= N) return;
 #if RANK == 0
   const int ix = i, iy = i, iz = i;

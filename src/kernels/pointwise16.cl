@@ -35,7 +35,7 @@
     v = vload16(0, lanes);                                              \
   }
 // clang-format off
-kernel void pointwise16(IN(X)
+KERNEL(pointwise16)(IN(X)
 #if INPUTS > 1
 , IN(Y)
 #endif
@@ -57,7 +57,7 @@ kernel void pointwise16(IN(X)
 #endif
 ) {
   // clang-format on
-  const int i = (int)get_global_id(0) * 16, n = N - i;
+  const int i = WORK_ITEM(0) * 16, n = N - i;
   if (n <= 0) return;
   FETCH(X, x)
 #if INPUTS > 1
@@ -67,13 +67,13 @@ kernel void pointwise16(IN(X)
   FETCH(Z, z)
 #endif
 #if R_WIDE
-  const float16 r = EPILOGUE16(EXPR);
+  const float16 r = EXPR;
   if (n >= 16) {
-    vstore16(r, 0, R + i);
+    vstore16(EPILOGUE16(i, r), 0, R + i);
   } else {
     float lanes[16];
     vstore16(r, 0, lanes);
-    for (int k = 0; k < n; ++k) R[i + k] = lanes[k];
+    for (int k = 0; k < n; ++k) R[i + k] = EPILOGUE(i + k, lanes[k]);
   }
 #else
   float lanes[16];

@@ -3,8 +3,8 @@
 #include "tensor.clh"
 #define LOG2_E 1.44269504f
 #define LANES 8
-kernel void softmax(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(LINES), REAL(BETA)) {
-  const int line = get_global_id(0);
+KERNEL(softmax)(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(LINES), REAL(BETA)) {
+  const int line = WORK_ITEM(0);
   if (line >= LINES) return;
   const int outer = line / INNER, base = outer * LENGTH * INNER + (line - outer * INNER);
   float most = -INFINITY;
