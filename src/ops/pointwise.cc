@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "tim/vx/exact_division.h"
+
 namespace tim::vx::pointwise {
 namespace {
 
@@ -76,20 +78,6 @@ int CountParams(const char* expression) {
     if (std::strstr(expression, ("p" + to_string(j)).c_str()) != nullptr) n = j + 1;
   }
   return n;
-}
-
-/// i / d == mul_hi(i, multiplier) >> shift for 0 <= i < 2^31 and d > 1: with s = ceil(log2 d),
-/// floor(2^(31+s) / d) + 1 exceeds 2^(31+s) / d by less than 2^s / d (Granlund and Montgomery,
-/// "Division by invariant integers using multiplication", theorem 4.2).
-struct Divider {
-  uint32_t multiplier;
-  int shift;
-};
-Divider DividerBy(int64_t d) {
-  int s = 1;
-  while ((int64_t{1} << s) < d) ++s;
-  const uint64_t m = (uint64_t{1} << (31 + s)) / static_cast<uint64_t>(d) + 1;
-  return {static_cast<uint32_t>(m), s - 1};
 }
 
 std::string OperandName(const OpView& op, size_t input) {
@@ -277,9 +265,9 @@ Result<Launches> General(const OpView& op, const DeviceCaps&) {
   TIMCL_ASSIGN(KernelSpec spec,
                BaseSpec(op, "pointwise", integers ? rule.int_expression : rule.expression));
   for (size_t d = 0; d + 1 < rank; ++d) {
-    const Divider by = DividerBy(walk.extent[d]);
+    const ExactDivision by(walk.extent[d]);
     spec.sizes.emplace_back("D" + to_string(d), walk.extent[d]);
-    spec.sizes.emplace_back("M" + to_string(d), static_cast<int32_t>(by.multiplier));
+    spec.sizes.emplace_back("M" + to_string(d), by.multiplier);
     spec.sizes.emplace_back("H" + to_string(d), by.shift);
   }
   for (size_t d = 0; d < rank; ++d) {
