@@ -29,7 +29,8 @@ bool MovesNothing(const OpView& op);
 /// A point-wise op fused behind another op's store.
 struct FusedChain {
   std::vector<kernels::Stage> stages;
-  std::vector<int> nodes;  // the ops that vanish, in order
+  std::vector<int> nodes;   // the ops that vanish, in order
+  std::vector<int> others;  // the values that stages with two operands read, in order
 };
 /// For each anchor node: the chain of point-wise ops that its store can take along. `selected`
 /// holds the kernels by node.

@@ -137,6 +137,10 @@ class Emitter {
         TIMCL_TRY(AddOperand(op, spec, o,
                              o.kind == Operand::Kind::kOutput && o.index == 0 ? final_value : -1,
                              step, &scratch_ids, &launch));
+        if (chain != chains_.end() && o.kind == Operand::Kind::kOutput && o.index == 0) {
+          for (int other : chain->second.others)
+            AddTensor(other, graph_.value(other).type, spec, step, &launch);
+        }
         for (const kernels::ScalarArg& s : extra[k]) {
           if (s.is_float) {
             AddScalar(&launch, s.f);
@@ -198,30 +202,8 @@ class Emitter {
           return op.Error(
               Code::kInternal,
               fmt::format("its kernel asks for operand {}, which is left out", o.index));
-        TensorType type = t.type();
-        int value = t.id();
-        if (final_value >= 0) value = final_value;
-        const int root = Root(value);
-        arg.type = type;
-        if (const auto in = input_of_.find(root); in != input_of_.end()) {
-          arg.kind = Arg::Kind::kInput;
-          arg.index = in->second;
-        } else if (const auto out = output_of_.find(root); out != output_of_.end()) {
-          arg.kind = Arg::Kind::kOutput;
-          arg.index = out->second;
-        } else if (graph_.value(root).role == ir::Role::kConstant) {
-          arg.kind = Arg::Kind::kConstant;
-          arg.index = ConstantOf(root);
-        } else {
-          arg.kind = Arg::Kind::kInternal;
-          auto [it, added] = internal_of_.emplace(root, static_cast<int>(internals_.size()));
-          if (added) internals_.push_back({graph_.value(root).type.bytes(), step, step, false, {}});
-          Internal& internal = internals_[static_cast<size_t>(it->second)];
-          internal.last = step;
-          internal.persistent = internal.persistent || spec.image_operands;
-          internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
-        }
-        break;
+        AddTensor(final_value >= 0 ? final_value : t.id(), t.type(), spec, step, launch);
+        return Status();
       }
       case Kind::kData: {
         arg.kind = Arg::Kind::kConstant;
@@ -255,6 +237,32 @@ class Emitter {
     }
     launch->args.push_back(arg);
     return Status();
+  }
+
+  void AddTensor(int value, const TensorType& type, const KernelSpec& spec, int step,
+                 Launch* launch) {
+    Arg arg;
+    const int root = Root(value);
+    arg.type = type;
+    if (const auto in = input_of_.find(root); in != input_of_.end()) {
+      arg.kind = Arg::Kind::kInput;
+      arg.index = in->second;
+    } else if (const auto out = output_of_.find(root); out != output_of_.end()) {
+      arg.kind = Arg::Kind::kOutput;
+      arg.index = out->second;
+    } else if (graph_.value(root).role == ir::Role::kConstant) {
+      arg.kind = Arg::Kind::kConstant;
+      arg.index = ConstantOf(root);
+    } else {
+      arg.kind = Arg::Kind::kInternal;
+      auto [it, added] = internal_of_.emplace(root, static_cast<int>(internals_.size()));
+      if (added) internals_.push_back({graph_.value(root).type.bytes(), step, step, false, {}});
+      Internal& internal = internals_[static_cast<size_t>(it->second)];
+      internal.last = step;
+      internal.persistent = internal.persistent || spec.image_operands;
+      internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
+    }
+    launch->args.push_back(arg);
   }
 
   size_t ConstantOf(int value) {
