@@ -211,6 +211,18 @@ void Cases(CaseMaker& make) {
     add(a, {DataType::INT8, {}, Q()}, {DataType::INT8, {}, Q()}, {13, 9, 3, 1}, "plain i8");
   }
   Case c;
+  const double inf = std::numeric_limits<double>::infinity();
+  c.inputs = {{{DataType::FLOAT32, {21, 5, 2}, Q()},
+               false,
+               0,
+               1,
+               {1, -2, std::numeric_limits<double>::quiet_NaN(), 3, -inf, -1, 0.5, 2, inf, -3, 4}}};
+  c.outputs = {f32};
+  for (uint32_t step : {1, 2}) {
+    c.attrs = MakeAttrs(Pool2dAttrs{PoolType::MAX, {2, 2}, {step, step}});
+    c.note = "infinities, NaN";
+    make.Add(c);
+  }
   c.inputs = {{{DataType::FLOAT32, {112, 112, 64, 1}, Q()}, false, -3, 3}};
   c.outputs = {f32};
   c.bench = true;
