@@ -51,7 +51,7 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(ITEMS)) {
         v = JOIN(lane);
       }
 #if TYPE == 0
-      r = ((v > r) | isnan(v)) ? v : r;  // a NaN stays
+      r = (v != v) ? v : (v > r) ? v : r;  // a NaN stays
 #elif TYPE == 2
       const VEC square = v * v;
       r += square;

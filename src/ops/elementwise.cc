@@ -37,14 +37,14 @@ void SaturatingCases(CaseMaker& make, const AnyAttrs& attrs) {
 }
 
 TIMCL_POINTWISE(Minimum, NoAttrs, "input0 input1", Tolerance::Exact(),
-                Pointwise("(isnan(x) | (x < y)) ? x : y", []<class T>(T x, T y, T, P) {
+                Pointwise("(x != x) ? x : (x < y) ? x : y", []<class T>(T x, T y, T, P) {
                   return std::isnan(x) || x < y ? x : y;
                 }).Integer("min(x, y)", [](Int x, Int y, Int, P) {
                     return std::min(x, y);
                   }).Cases(Cases));
 
 TIMCL_POINTWISE(Maximum, NoAttrs, "input0 input1", Tolerance::Exact(),
-                Pointwise("(isnan(x) | (x > y)) ? x : y", []<class T>(T x, T y, T, P) {
+                Pointwise("(x != x) ? x : (x > y) ? x : y", []<class T>(T x, T y, T, P) {
                   return std::isnan(x) || x > y ? x : y;
                 }).Integer("max(x, y)", [](Int x, Int y, Int, P) {
                     return std::max(x, y);

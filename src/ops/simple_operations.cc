@@ -253,11 +253,30 @@ Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& out
   return Status();
 }
 
-/// From float to the type, or to int where that is wider.
-const char* Conversion(DataType to) {
-  if (to == DataType::UINT32) return "convert_uint_sat";
-  if (to == DataType::INT64) return "convert_long_sat";
-  return "convert_int_sat";
+/// From float to the type or to int where that is wider, and the type's limits as literals of that.
+/// (Mesa 22.3 crashes on convert_char_sat(float).)
+struct Conversion {
+  const char *function, *lowest, *highest;
+};
+Conversion ConversionTo(DataType to) {
+  switch (to) {
+    case DataType::INT8:
+      return {"convert_int_sat", "-128", "127"};
+    case DataType::UINT8:
+      return {"convert_int_sat", "0", "255"};
+    case DataType::INT16:
+      return {"convert_int_sat", "-32768", "32767"};
+    case DataType::UINT16:
+      return {"convert_int_sat", "0", "65535"};
+    case DataType::INT32:
+      return {"convert_int_sat", "INT_MIN", "INT_MAX"};
+    case DataType::UINT32:
+      return {"convert_uint_sat", "0u", "UINT_MAX"};
+    case DataType::INT64:
+      return {"convert_long_sat", "LONG_MIN", "LONG_MAX"};
+    default:
+      return {"", "", ""};
+  }
 }
 
 Result<Launches> LaunchCast(const OpView& op, const DeviceCaps&) {
@@ -267,15 +286,20 @@ Result<Launches> LaunchCast(const OpView& op, const DeviceCaps&) {
     return Status::Error(Code::kUnsupported, "more than 2^31 - 1 elements");
   }
   auto flag = [](bool b) { return b ? "1" : "0"; };
+  const Conversion conversion = ConversionTo(to);
   KernelSpec spec;
   spec.source = "cast.cl";
   spec.entry = "cast";
   spec.operands = {In(0, "X"), Out(0, "Y")};
   spec.sizes = {{"N", count}};
-  spec.defines = {
-      {"FROM_HALF", flag(from == DataType::FLOAT16)}, {"FROM_FLOAT", flag(!IsInteger(from))},
-      {"TO_HALF", flag(to == DataType::FLOAT16)},     {"TO_FLOAT", flag(to == DataType::FLOAT32)},
-      {"TO_BOOL", flag(to == DataType::BOOL8)},       {"CONVERT", Conversion(to)}};
+  spec.defines = {{"FROM_HALF", flag(from == DataType::FLOAT16)},
+                  {"FROM_FLOAT", flag(!IsInteger(from))},
+                  {"TO_HALF", flag(to == DataType::FLOAT16)},
+                  {"TO_FLOAT", flag(to == DataType::FLOAT32)},
+                  {"TO_BOOL", flag(to == DataType::BOOL8)},
+                  {"CONVERT", conversion.function},
+                  {"LOWEST", conversion.lowest},
+                  {"HIGHEST", conversion.highest}};
   spec.global = {static_cast<size_t>(count), 1, 1};
   spec.local = {256, 1, 1};
   return Launches{spec};

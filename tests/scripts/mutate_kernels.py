@@ -26,11 +26,11 @@ LEFT_OUT = ("tensor.clh", "image_prelude.clh")
 SAMPLE = ["Add", "Clip", "DataConvert", "LogicalNot", "Multiply", "Prelu"]
 RULES = [
     (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" \+= ", " -= "), (r" <= ", " < "), (r" >= ", " > "),
-    (r" < ", " <= "), (r" > ", " >= "), (r" == ", " != "), (r" >> ", " << "), (r" && ", " || "), (r"\bfmax\(", "fmin("),
+    (r" < ", " <= "), (r" > ", " >= "), (r" == ", " != "), (r" != ", " == "), (r" >> ", " << "), (r" && ", " || "), (r"\bfmax\(", "fmin("),
     (r"\bfmin\(", "fmax("), (r"\bmax\(", "min("), (r"\bmin\(", "max("), (r" / ", " * "), (r" % ", " / "),
     (r"WORK_ITEM\(0\)", "WORK_ITEM(1)"), (r"WORK_ITEM\(1\)", "WORK_ITEM(0)"),
     (r"(?<=[ (\[])0(?=[;,)\]])", "1"), (r"(?<=[ (\[])1(?=[;,)\]])", "2"), (r" \+ \w+(?=[;)\]])", ""),
-    (r" - \w+(?=[;)\]])", ""), (r"\bAT_LEAST\(", "AT_MOST("), (r"\bisnan\((\w+)\)", "0"), (r"\bconvert_(\w+)_sat\(", r"convert_\1("), (r"(?<=\bx)\[", "[1 + "),
+    (r" - \w+(?=[;)\]])", ""), (r"\bAT_LEAST\(", "AT_MOST("), (r"\bconvert_(\w+)_sat\(", r"convert_\1("), (r"(?<=\bx)\[", "[1 + "),
 ]
 
 
