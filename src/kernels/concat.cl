@@ -1,8 +1,8 @@
 // Moves one input of a concatenation: lines of LENGTH elements go to lines of STRIDE elements, from START on. One
 // work-item moves RUN neighbours.
 #include "tensor.clh"
-kernel void concat(IN(X), OUT(Y), SIZE(LENGTH), SIZE(STRIDE), SIZE(START), SIZE(ITEMS)) {
-  const int item = get_global_id(0);
+KERNEL(concat)(IN(X), OUT(Y), SIZE(LENGTH), SIZE(STRIDE), SIZE(START), SIZE(ITEMS)) {
+  const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
   const int items = (LENGTH + RUN - 1) / RUN, line = item / items, k = (item - line * items) * RUN;
   const int from = line * LENGTH + k, to = line * STRIDE + START + k;

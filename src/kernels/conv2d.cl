@@ -36,7 +36,7 @@
 #endif
 
 // clang-format off
-kernel void conv2d(IN(X), IN(W)
+KERNEL(conv2d)(IN(X), IN(W)
 #if HAS_BIAS
 , IN(B)
 #endif
@@ -46,7 +46,7 @@ kernel void conv2d(IN(X), IN(W)
 , OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(C), SIZE(GROUP), SIZE(KW), SIZE(KH), SIZE(KC), SIZE(OW), SIZE(OH), SIZE(OC),
 SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y), SIZE(LEFT), SIZE(TOP), SIZE(TILES)) {
   // clang-format on
-  int tile = get_global_id(0);
+  int tile = WORK_ITEM(0);
   if (tile >= TILES) return;
   const int across = (OW + LANES - 1) / LANES, channels = (OC + OT - 1) / OT;
 #if CHANNELS_FIRST

@@ -13,7 +13,7 @@
 #define EIGHT(f, i) (ACC8)(f(i), f(i + 1), f(i + 2), f(i + 3), f(i + 4), f(i + 5), f(i + 6), f(i + 7))
 
 // clang-format off
-kernel void fully_connected(IN(X), IN(W)
+KERNEL(fully_connected)(IN(X), IN(W)
 #if HAS_BIAS
 , IN(B)
 #endif
@@ -22,7 +22,7 @@ kernel void fully_connected(IN(X), IN(W)
 #endif
 , OUT(Y), SIZE(K), SIZE(OC), SIZE(BATCH)) {
   // clang-format on
-  const int o = get_global_id(0), b = get_global_id(1);
+  const int o = WORK_ITEM(0), b = WORK_ITEM(1);
   if (o >= OC || b >= BATCH) return;
   const int x = b * K, w = o * K;
   int k = 0;

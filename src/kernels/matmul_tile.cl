@@ -23,12 +23,10 @@
 #define NR (16 * NV)
 #define NEAR 4  // rows of B that the first-level cache runs ahead
 
-__attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DATA(W), DATA(bias),
-                                                                       OUT(Y), SIZE(M), SIZE(N),
-                                                                       SIZE(K)) {
-  const int m0 = get_global_id(0) * MR;
-  const int n0 = get_global_id(1) * NR;
-  const int image = get_global_id(2);
+TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), SIZE(K)) {
+  const int m0 = WORK_ITEM(0) * MR;
+  const int n0 = WORK_ITEM(1) * NR;
+  const int image = WORK_ITEM(2);
 
   // Rows past M read the padding of W, or the last row of X again.
   int row[MR];
@@ -56,7 +54,8 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
   global const float* next = b + NR * K;
   const int step_a = 1, step_b = NR;
 #endif
-  global float* y = Y + (image * M + m0) * N + column;
+  const int first_result = (image * M + m0) * N + column;
+  global float* y = Y + first_result;
 
   float16 acc[MR][NV];
 #pragma unroll
@@ -70,7 +69,7 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
   // The next columns of B come from memory while these are computed: all tiles of these columns
   // fetch them together, each its share of the K rows, one row every `tiles` steps. Without this
   // the processor waits for memory half of the time. A prefetch outside a buffer does nothing.
-  const int tiles = get_global_size(0), step0 = get_global_id(0) * K;
+  const int tiles = WORK_ITEMS(0), step0 = WORK_ITEM(0) * K;
   const int first = (step0 + tiles - 1) / tiles;
   next += first * step_b;
   int stop = min(K, first * tiles - step0);
@@ -103,16 +102,16 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_tile(IN(X), DA
 #pragma unroll
     for (int j = 0; j < NV; ++j) {
       if (m0 + i >= M) continue;
-      const float16 v = EPILOGUE16(acc[i][j]);
-      global float* to = y + i * N + offset[j];
+      const int at = first_result + i * N + offset[j];
+      global float* to = Y + at;
       const int own = NARROW ? 16 * j : n0;  // columns before it belong to another vector
       const int begin = max(own - column - offset[j], 0), end = min(N - column - offset[j], 16);
       if (begin == 0 && end == 16) {
-        vstore16(v, 0, to);
+        vstore16(EPILOGUE16(at, acc[i][j]), 0, to);
       } else {
         float lane[16];
-        vstore16(v, 0, lane);
-        for (int l = begin; l < end; ++l) to[l] = lane[l];
+        vstore16(acc[i][j], 0, lane);
+        for (int l = begin; l < end; ++l) to[l] = EPILOGUE(at + l, lane[l]);
       }
     }
 }

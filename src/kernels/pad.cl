@@ -3,6 +3,7 @@
 // neighbours without padding were joined. T has, for each: extent of the result (work-items across for the fastest),
 // multiplier and shift of an exact division by it (for i < 2^31), extent of the input, cells in front.
 #include "tensor.clh"
+#include "divide.clh"
 // The cell of the input behind position c; unchanged where the constant stands.
 inline int FN(source)(int c, int extent) {
 #if MODE == 1
@@ -15,17 +16,17 @@ inline int FN(source)(int c, int extent) {
   return c;
 #endif
 }
-kernel void pad(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS), REAL(VALUE)) {
-  const int item = get_global_id(0);
+KERNEL(pad)(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS), REAL(VALUE)) {
+  const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
-  uint rest = T[0] == 1 ? item : mul_hi((uint)item, (uint)T[1]) >> T[2];
+  uint rest = T[0] == 1 ? item : DIVIDE(item, T[1], T[2]);
   const int k = (item - (int)rest * T[0]) * RUN, to = (int)rest * LENGTH + k;
   const int extent = T[3], first = k - T[4];
   int line = 0, stride = extent;
   bool inside = true;
 #pragma unroll
   for (int d = 1; d < RANK; ++d) {
-    const uint q = d + 1 < RANK ? mul_hi(rest, (uint)T[5 * d + 1]) >> T[5 * d + 2] : 0;
+    const uint q = d + 1 < RANK ? DIVIDE(rest, T[5 * d + 1], T[5 * d + 2]) : 0;
     const int c = FN(source)((int)(rest - q * (uint)T[5 * d]) - T[5 * d + 4], T[5 * d + 3]);
     inside = inside && c >= 0 && c < T[5 * d + 3];
     rest = q;

@@ -1,29 +1,27 @@
-// Any point-wise op, one element per work-item: EXPR over x, y, z (inputs) and p0..p3.
-// INPUTS: 1 to 3. PARAMS: how many of p0..p3. RANK: 0 when every operand has the result's shape, else the number of
-// dimensions that are left after those that broadcast alike were joined. TO_BOOL: the result is stored as 0 or 1.
-// A dimension k brings its extent D, the multiplier and shift of an exact division by it (for i < 2^31), and the stride of
-// each input, 0 where it is repeated; the outermost needs no division.
+// Any point-wise op (see pointwise.clh), one element per work-item. RANK: 0 when every operand has the result's shape,
+// else the number of dimensions that are left after those that broadcast alike were joined. TO_BOOL: the result is stored
+// as 0 or 1. A dimension k brings its extent D, multiplier M and shift H of the division by it, and the stride of each
+// input, 0 where it is repeated; the outermost needs no division.
 #include "tensor.clh"
+#include "divide.clh"
+#include "pointwise.clh"
 #define DIVIDED(k) , SIZE(D##k), SIZE(M##k), SIZE(H##k)
 #if INPUTS == 1
-#define INPUTS_PARAMETERS IN(X)
 #define STRIDES(k) , SIZE(X##k)
 #define ADVANCE(k) ix += c * X##k
 #elif INPUTS == 2
-#define INPUTS_PARAMETERS IN(X), IN(Y)
 #define STRIDES(k) , SIZE(X##k), SIZE(Y##k)
 #define ADVANCE(k) ix += c * X##k, iy += c * Y##k
 #else
-#define INPUTS_PARAMETERS IN(X), IN(Y), IN(Z)
 #define STRIDES(k) , SIZE(X##k), SIZE(Y##k), SIZE(Z##k)
 #define ADVANCE(k) ix += c * X##k, iy += c * Y##k, iz += c * Z##k
 #endif
-#define SPLIT(k)                                       \
-  {                                                    \
-    const uint q = mul_hi(rest, (uint)M##k) >> H##k;   \
-    const int c = (int)(rest - q * (uint)D##k);        \
-    rest = q;                                          \
-    ADVANCE(k);                                        \
+#define SPLIT(k)                                \
+  {                                             \
+    const uint q = DIVIDE(rest, M##k, H##k);    \
+    const int c = (int)(rest - q * (uint)D##k); \
+    rest = q;                                   \
+    ADVANCE(k);                                 \
   }
 #define LAST(k)              \
   {                          \
@@ -31,7 +29,7 @@
     ADVANCE(k);              \
   }
 // clang-format off
-kernel void pointwise(INPUTS_PARAMETERS, OUT(R), SIZE(N)
+KERNEL(pointwise)(INPUT_PARAMETERS, OUT(R), SIZE(N)
 #if RANK > 1
 DIVIDED(0)
 #endif
@@ -65,21 +63,9 @@ STRIDES(4)
 #if RANK > 5
 STRIDES(5)
 #endif
-#if PARAMS > 0
-, REAL(p0)
-#endif
-#if PARAMS > 1
-, REAL(p1)
-#endif
-#if PARAMS > 2
-, REAL(p2)
-#endif
-#if PARAMS > 3
-, REAL(p3)
-#endif
-) {
+REAL_PARAMETERS) {
   // clang-format on
-  const int i = get_global_id(0);
+  const int i = WORK_ITEM(0);
   if (i >= N) return;
 #if RANK == 0
   const int ix = i, iy = i, iz = i;

@@ -1,7 +1,7 @@
-// A point-wise op without broadcasting, 16 elements per work-item: EXPR over the vectors x, y, z
-// and p0..p3. For CPUs, whose library functions are an order of magnitude faster on vectors.
-// INPUTS: 1 to 3. PARAMS: how many of p0..p3. X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand
-// is float32.
+// A point-wise op (see pointwise.clh) without broadcasting, 16 elements per work-item: x, y and z
+// are vectors. For CPUs, whose library functions are an order of magnitude faster on vectors.
+// X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand is float32.
+#include "pointwise.clh"
 #include "tensor.clh"
 #define LANES(X, i)                                                                               \
   ((float16)(LOAD(X, i), LOAD(X, i + 1), LOAD(X, i + 2), LOAD(X, i + 3), LOAD(X, i + 4),          \
@@ -34,30 +34,8 @@
     for (int k = 0; k < 16; ++k) lanes[k] = LOAD(X, i + min(k, n - 1)); \
     v = vload16(0, lanes);                                              \
   }
-// clang-format off
-kernel void pointwise16(IN(X)
-#if INPUTS > 1
-, IN(Y)
-#endif
-#if INPUTS > 2
-, IN(Z)
-#endif
-, OUT(R), SIZE(N)
-#if PARAMS > 0
-, REAL(p0)
-#endif
-#if PARAMS > 1
-, REAL(p1)
-#endif
-#if PARAMS > 2
-, REAL(p2)
-#endif
-#if PARAMS > 3
-, REAL(p3)
-#endif
-) {
-  // clang-format on
-  const int i = (int)get_global_id(0) * 16, n = N - i;
+KERNEL(pointwise16)(INPUT_PARAMETERS, OUT(R), SIZE(N) REAL_PARAMETERS) {
+  const int i = WORK_ITEM(0) * 16, n = N - i;
   if (n <= 0) return;
   FETCH(X, x)
 #if INPUTS > 1
@@ -67,13 +45,13 @@ kernel void pointwise16(IN(X)
   FETCH(Z, z)
 #endif
 #if R_WIDE
-  const float16 r = EPILOGUE16(EXPR);
+  const float16 r = EXPR;
   if (n >= 16) {
-    vstore16(r, 0, R + i);
+    vstore16(EPILOGUE16(i, r), 0, R + i);
   } else {
     float lanes[16];
     vstore16(r, 0, lanes);
-    for (int k = 0; k < n; ++k) R[i + k] = lanes[k];
+    for (int k = 0; k < n; ++k) R[i + k] = EPILOGUE(i + k, lanes[k]);
   }
 #else
   float lanes[16];

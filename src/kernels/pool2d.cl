@@ -25,10 +25,10 @@
 #define OUTSIDE (TYPE == 0 ? -INFINITY : 0.0f)
 
 // clang-format off
-kernel void pool2d(IN(X), OUT(Y), SIZE(IW), SIZE(IH), SIZE(KW), SIZE(KH), SIZE(OW), SIZE(OH),
+KERNEL(pool2d)(IN(X), OUT(Y), SIZE(IW), SIZE(IH), SIZE(KW), SIZE(KH), SIZE(OW), SIZE(OH),
 SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(ITEMS)) {
   // clang-format on
-  const int item = get_global_id(0);
+  const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
   const int across = (OW + LANES - 1) / LANES;
   const int line = item / across, x0 = (item - line * across) * LANES, left = x0 * STRIDE_X - LEFT;
@@ -51,7 +51,7 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(ITEMS)) {
         v = JOIN(lane);
       }
 #if TYPE == 0
-      r = v > r ? v : r;  // a NaN never wins
+      r = (v != v) ? v : (v > r) ? v : r;  // a NaN stays
 #elif TYPE == 2
       const VEC square = v * v;
       r += square;

@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -50,6 +53,27 @@ ScalarArg Int(int32_t i) { return {false, 0, i}; }
 std::string Limits(DataType dtype) {
   return fmt::format("{:.1f}f, {:.1f}f", static_cast<double>(LowestOf(dtype)),
                      static_cast<double>(HighestOf(dtype)));
+}
+
+/// Limits as literals of long; "" for types that are no integer.
+std::string IntegerLimits(DataType dtype) {
+  switch (dtype) {
+    case DataType::INT8:
+    case DataType::BOOL8:
+      return "-128L, 127L";
+    case DataType::UINT8:
+      return "0L, 255L";
+    case DataType::INT16:
+      return "-32768L, 32767L";
+    case DataType::UINT16:
+      return "0L, 65535L";
+    case DataType::INT32:
+      return "-2147483648L, 2147483647L";
+    case DataType::UINT32:
+      return "0L, 4294967295L";
+    default:
+      return "";
+  }
 }
 
 /// Collects the macros of one variant; remembers their names for the #undef lines.
@@ -112,6 +136,14 @@ std::string StoreSum(const TensorType& t, const std::string& y, const std::strin
                      OpenClType(t.dtype), IsAffine(t) ? p + "_z" : "0", Limits(t.dtype));
 }
 
+/// The real number of element i of X, as acc_t.
+std::string LoadText(const std::string& x, const TensorType& t, bool integer_math) {
+  if (t.dtype == DataType::FLOAT16) return fmt::format("vload_half(i, {})", x);
+  if (t.dtype == DataType::FLOAT32) return fmt::format("({}[i])", x);
+  if (IsAffine(t)) return fmt::format("timcl_dequantize((int){0}[i] - {0}_z, {0}_s)", x);
+  return fmt::format("(({}){}[i])", integer_math ? "long" : "float", x);
+}
+
 void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integer_math,
                 std::vector<ScalarArg>* args) {
   const char* type = OpenClType(t.dtype);
@@ -126,17 +158,85 @@ void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integ
   if (IsInteger(t.dtype)) w.Define(x + "_RAW", "(i)", fmt::format("((int){}[i])", x));
   w.Define(x + "_ZP", "", IsAffine(t) ? x + "_z" : "0");
   if (t.per_channel()) return;  // its scales come as data; LOAD makes no sense
-  std::string load;
-  if (t.dtype == DataType::FLOAT16) {
-    load = fmt::format("vload_half(i, {})", x);
-  } else if (t.dtype == DataType::FLOAT32) {
-    load = fmt::format("({}[i])", x);
-  } else if (IsAffine(t)) {
-    load = fmt::format("timcl_dequantize((int){0}[i] - {0}_z, {0}_s)", x);
-  } else {
-    load = fmt::format("(({}){}[i])", integer_math ? "long" : "float", x);
+  w.Define(x + "_LOAD", "(i)", LoadText(x, t, integer_math));
+}
+
+/// Whether `name` stands in the text as a word.
+bool Mentions(const std::string& text, const std::string& name) {
+  auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end])))
+      return true;
   }
-  w.Define(x + "_LOAD", "(i)", load);
+  return false;
+}
+
+/// The parameters of the chain fused behind output Y. The kernel has the same ones behind Y itself
+/// and hands them on by name.
+class ChainParams {
+ public:
+  void Tensor(const TensorType& t, const std::string& name) {
+    tensors_ += fmt::format(", __global const {}* {}", OpenClType(t.dtype), name);
+    tensor_names_ += ", " + name;
+  }
+  void Scalar(ScalarArg value, const std::string& name) {
+    scalars_ += fmt::format(", {} {}", value.is_float ? "float" : "int", name);
+    scalar_names_ += ", " + name;
+    values_.push_back(value);
+  }
+  std::string parameters() const { return tensors_ + scalars_; }
+  std::string names() const { return tensor_names_ + scalar_names_; }
+  const std::vector<ScalarArg>& values() const { return values_; }
+
+ private:
+  std::string tensors_, tensor_names_, scalars_, scalar_names_;
+  std::vector<ScalarArg> values_;
+};
+
+/// Writes the chain as the function FN(Y_chain) of element i and its value, which has been through
+/// the first removed tensor already. One block per op: nested calls would meet the compilers' limit
+/// of brackets.
+void WriteChain(Writer& w, const std::string& y, const std::vector<Stage>& stages, bool vectors,
+                ChainParams* params) {
+  std::string scalar_body, vector_body;
+  for (size_t k = 0; k < stages.size(); ++k) {
+    const Stage& s = stages[k];
+    const std::string p = fmt::format("{}_{}", y, k), other = p + "_other";
+    if (IsAffine(s.before)) {
+      params->Scalar(Real(base::InverseScale(s.before.scale())), p + "_is");
+      params->Scalar(Int(s.before.zero_point()), p + "_z");
+      params->Scalar(Real(s.before.scale()), p + "_s");
+    }
+    const std::string value = s.other_first ? "y" : "x", operand = s.other_first ? "x" : "y";
+    std::string scalar = fmt::format("const float {} = r; ", value);
+    std::string vector = fmt::format("const float16 {} = r; ", value);
+    if (s.other) {
+      params->Tensor(*s.other, other);
+      if (IsAffine(*s.other)) {
+        params->Scalar(Real(s.other->scale()), other + "_s");
+        params->Scalar(Int(s.other->zero_point()), other + "_z");
+      }
+      scalar += fmt::format("const float {} = {}; ", operand, LoadText(other, *s.other, false));
+      vector += fmt::format("const float16 {} = vload16(0, {} + i); ", operand, other);
+    }
+    std::string constants;
+    for (int j = 0; j < 4; ++j) {
+      const std::string name = fmt::format("p{}", j);
+      if (!Mentions(s.expression, name)) continue;
+      params->Scalar(Real(s.params[j]), fmt::format("{}_{}", p, name));
+      constants += fmt::format("const float {0} = {1}_{0}; ", name, p);
+    }
+    if (k > 0 && s.before.dtype != DataType::FLOAT32)
+      scalar_body += fmt::format("  r = {};\n", Through(s.before, p, "r"));
+    scalar_body += fmt::format("  {{ {}{}r = {}; }}\n", scalar, constants, s.expression);
+    vector_body += fmt::format("  {{ {}{}r = {}; }}\n", vector, constants, s.expression);
+  }
+  w.Line(fmt::format("inline float FN({}_chain)(int i, float r{}) {{\n{}  return r;\n}}", y,
+                     params->parameters(), scalar_body));
+  if (!vectors) return;
+  w.Line(fmt::format("inline float16 FN({}_chain16)(int i, float16 r{}) {{\n{}  return r;\n}}", y,
+                     params->parameters(), vector_body));
 }
 
 void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stages,
@@ -144,76 +244,50 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stag
                  std::vector<ScalarArg>* args) {
   const char* type = OpenClType(final_type.dtype);
   w.Define(y + "_t", "", type);
-  std::string params = fmt::format("__global {}* restrict {}", type, y);
-  auto quantization = [&](const TensorType& t, const std::string& p, bool both_ways) {
-    if (!IsAffine(t)) return;
-    params += fmt::format(", float {0}_is, int {0}_z", p);
-    args->push_back(Real(base::InverseScale(t.scale())));
-    args->push_back(Int(t.zero_point()));
-    if (!both_ways) return;
-    params += fmt::format(", float {}_s", p);
-    args->push_back(Real(t.scale()));
-  };
+  // Clamped first, and not by convert_short_sat(long): Mesa 22.3 gives the highest value for all.
+  if (const std::string limits = IntegerLimits(final_type.dtype); !limits.empty()) {
+    w.Define(y + "_SATURATE", "(v)", fmt::format("(({})clamp((long)(v), {}))", type, limits));
+  } else if (final_type.dtype == DataType::INT64) {
+    w.Define(y + "_SATURATE", "(v)", "((long)(v))");
+  }
+  ChainParams params;
+  if (!stages.empty()) WriteChain(w, y, stages, vector_epilogue, &params);
+  const std::string chain_parameters = params.parameters(), names = params.names();
+  *args = params.values();
+  std::string own;
+  if (IsAffine(final_type)) {
+    own = fmt::format(", float {0}_is, int {0}_z", y);
+    args->push_back(Real(base::InverseScale(final_type.scale())));
+    args->push_back(Int(final_type.zero_point()));
+  }
+  w.Define(y + "_OUT", "",
+           fmt::format("__global {}* restrict {}{}{}", type, y, chain_parameters, own));
   if (stages.empty()) {
-    quantization(final_type, y, false);
-    w.Define(y + "_OUT", "", params);
     if (integer_math) {
       // Exact: the sum or product is a long, saturated to the type on the way out.
-      w.Define(y + "_STORE", "(i, v)", fmt::format("{}[i] = convert_{}_sat((long)(v))", y, type));
+      w.Define(y + "_STORE", "(i, v)", fmt::format("{0}[i] = {0}_SATURATE(v)", y));
     } else {
       w.Define(y + "_STORE", "(i, v)", StoreReal(final_type, y, y, "(v)"));
     }
     w.Define(y + "_STORE_ACC", "(i, acc, m)", StoreSum(final_type, y, y));
     if (vector_epilogue) {
-      w.Define("EPILOGUE", "(v)", "(v)");
-      w.Define("EPILOGUE16", "(v)", "(v)");
+      w.Define("EPILOGUE", "(i, v)", "(v)");
+      w.Define("EPILOGUE16", "(i, v)", "(v)");
     }
     return;
   }
-  // The chain as one expression of v: through each removed tensor's type, then the op's expression
-  // as a function.
-  std::string chain, vector_chain = "(v)";
-  for (size_t k = 0; k < stages.size(); ++k) {
-    const Stage& s = stages[k];
-    const std::string p = fmt::format("{}_{}", y, k);
-    quantization(s.before, p, true);
-    std::string call_params;
-    for (int j = 0; j < 4; ++j) {
-      if (s.expression.find(fmt::format("p{}", j)) == std::string::npos) continue;
-      params += fmt::format(", float {}_p{}", p, j);
-      call_params += fmt::format(", {}_p{}", p, j);
-      args->push_back(Real(s.params[j]));
-    }
-    std::string formal;
-    for (int j = 0; j < 4; ++j) {
-      if (s.expression.find(fmt::format("p{}", j)) != std::string::npos)
-        formal += fmt::format(", float p{}", j);
-    }
-    w.Line(
-        fmt::format("inline float FN({}_f)(float x{}) {{ return {}; }}", p, formal, s.expression));
-    if (vector_epilogue) {
-      w.Line(fmt::format("inline float16 FN({}_f16)(float16 x{}) {{ return {}; }}", p, formal,
-                         s.expression));
-    }
-    chain = k == 0 ? "TIMCL_FIRST" : Through(s.before, p, chain);
-    chain = fmt::format("FN({}_f)({}{})", p, chain, call_params);
-    vector_chain = fmt::format("FN({}_f16)({}{})", p, vector_chain, call_params);
-  }
-  quantization(final_type, y, false);
-  w.Define(y + "_OUT", "", params);
-  auto with_first = [&](const std::string& first) {
-    std::string s = chain;
-    s.replace(s.find("TIMCL_FIRST"), 11, first);
-    return s;
+  auto chain = [&](const char* function, const std::string& first) {
+    return fmt::format("FN({}_{})(i, {}{})", y, function, first, names);
   };
   const std::string p0 = y + "_0";
+  const TensorType& before = stages[0].before;
   w.Define(y + "_STORE", "(i, v)",
-           StoreReal(final_type, y, y, with_first(Through(stages[0].before, p0, "(v)"))));
+           StoreReal(final_type, y, y, chain("chain", Through(before, p0, "(v)"))));
   w.Define(y + "_STORE_ACC", "(i, acc, m)",
-           StoreReal(final_type, y, y, with_first(SumThrough(stages[0].before, p0))));
+           StoreReal(final_type, y, y, chain("chain", SumThrough(before, p0))));
   if (vector_epilogue) {
-    w.Define("EPILOGUE", "(v)", with_first("(v)"));
-    w.Define("EPILOGUE16", "(v)", vector_chain);
+    w.Define("EPILOGUE", "(i, v)", chain("chain", "(v)"));
+    w.Define("EPILOGUE16", "(i, v)", chain("chain16", "(v)"));
   }
 }
 
@@ -238,16 +312,65 @@ std::vector<std::string> DefinedNames(const std::string& source) {
   return names;
 }
 
-/// Drops the #include line of tensor.clh: the program has it in front already. Keeps the line
-/// count.
-std::string WithoutIncludes(const std::string& source) {
-  std::string out;
-  std::istringstream lines(source);
-  for (std::string line; std::getline(lines, line);) {
-    out += (line.rfind("#include", 0) == 0 ? "" : line) + "\n";
-  }
-  return out;
+/// A name as it may stand inside a #line: nothing that would end the string.
+std::string Quotable(const std::string& name) {
+  std::string quotable;
+  for (const char c : name) quotable += c == '"' || c == '\\' || c == '\n' ? '\'' : c;
+  return quotable;
 }
+
+/// Puts included sources in the place of their #include lines, each once, whatever #if stands
+/// around them. Lines keep their file and number by #line.
+class IncludeExpander {
+ public:
+  explicit IncludeExpander(const std::string& override_dir) : override_dir_(override_dir) {}
+
+  Status Append(const std::string& name, const std::string& text) {
+    open_.push_back(name);
+    done_.insert(name);
+    out_ += fmt::format("#line 1 \"{}\"\n", Quotable(name));
+    std::istringstream lines(text);
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++number;
+      std::smatch match;
+      if (!std::regex_search(line, match, include_)) {
+        out_ += line + "\n";
+        continue;
+      }
+      const std::string at = fmt::format("{}:{}: {}", name, number, line), included = match[1];
+      if (included.empty()) {
+        return Status::Error(
+            Code::kKernelBuild,
+            fmt::format("{}: expected the name of a kernel source in quotation marks", at));
+      }
+      if (included == "tensor.clh" || done_.count(included) != 0) {
+        if (std::find(open_.begin(), open_.end(), included) != open_.end()) {
+          return Status::Error(Code::kKernelBuild,
+                               fmt::format("{}: a source cannot include itself: {} -> {}", at,
+                                           fmt::join(open_, " -> "), included));
+        }
+        out_ += "\n";
+        continue;
+      }
+      const auto source = FindSource(included, override_dir_);
+      if (!source.ok())
+        return Status::Error(Code::kNotFound, fmt::format("{}: {}", at, source.status().message()));
+      TIMCL_TRY(Append(included, *source));
+      out_ += fmt::format("#line {} \"{}\"\n", number + 1, Quotable(name));
+    }
+    open_.pop_back();
+    return Status();
+  }
+  const std::string& text() const { return out_; }
+
+ private:
+  const std::string& override_dir_;
+  std::string out_;
+  std::vector<std::string> open_;  // the sources around the place, outermost first
+  std::set<std::string> done_;
+  const std::regex include_{R"re(^\s*#\s*include\b\s*(?:"([^"]*)")?)re"};
+};
 
 }  // namespace
 
@@ -263,14 +386,32 @@ Result<std::string> FindSource(const std::string& name, const std::string& overr
     if (name == kEmbeddedSources[i].name)
       return std::string(kEmbeddedSources[i].text, kEmbeddedSources[i].size);
   }
-  return Status::Error(Code::kNotFound, fmt::format("there is no kernel source named '{}'", name));
+  std::vector<std::string> known;
+  for (size_t i = 0; i < kEmbeddedSourceCount; ++i) known.push_back(kEmbeddedSources[i].name);
+  return Status::Error(Code::kNotFound,
+                       fmt::format("there is no kernel source named '{}'; there are: {}{}", name,
+                                   fmt::join(known, ", "),
+                                   override_dir.empty() ? "" : ", and files in " + override_dir));
+}
+
+bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
+  if (epilogue == KernelSpec::Epilogue::kVector) return other.dtype == DataType::FLOAT32;
+  return OpenClType(other.dtype) != nullptr && !other.per_channel();
 }
 
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<Stage>& stages, const TensorType& final_type,
                                 const std::string& override_dir) {
-  TIMCL_ASSIGN(const std::string source, FindSource(spec.source, override_dir));
+  VariantText v;
+  v.entry = spec.entry;
+  v.origin = spec.source.empty() ? spec.entry : spec.source;
+  std::string source = spec.source_text;
+  if (source.empty()) {
+    TIMCL_ASSIGN(source, FindSource(spec.source, override_dir));
+  }
+  IncludeExpander expanded(override_dir);
+  TIMCL_TRY(expanded.Append(v.origin, source));
   using Kind = Operand::Kind;
   bool integer_math = !spec.float_math && stages.empty(), stores_integer = false;
   for (const Operand& o : spec.operands) {
@@ -286,11 +427,14 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
       if (o.index == 0) stores_integer = stores_integer || IsInteger(final_type.dtype);
     }
   }
-  for (const Stage& s : stages) stores_integer = stores_integer || IsInteger(s.before.dtype);
+  for (const Stage& s : stages) {
+    stores_integer = stores_integer || IsInteger(s.before.dtype);
+    if (s.other && !CanRead(*s.other, spec.epilogue)) {
+      return Status::Error(Code::kUnsupported,
+                           fmt::format("a fused op cannot read {} here", s.other->ToString()));
+    }
+  }
 
-  VariantText v;
-  v.entry = spec.entry;
-  v.origin = spec.source;
   v.operand_args.resize(spec.operands.size());
   Writer w;
   w.Line(fmt::format("#pragma OPENCL FP_CONTRACT {}", stores_integer ? "OFF" : "ON"));
@@ -338,10 +482,9 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
                       : fmt::format("{}_STORE(i, {}_LOAD(j))", y.name, x.name));
     }
   }
-  v.text = w.text() + fmt::format("#line 1 \"{}\"\n", spec.source) + WithoutIncludes(source) +
-           w.Undefs();
+  v.text = w.text() + expanded.text() + w.Undefs();
   const std::set<std::string> own = [&] {
-    const auto names = DefinedNames(source);
+    const auto names = DefinedNames(expanded.text());
     return std::set<std::string>(names.begin(), names.end());
   }();
   for (const auto& name : own) v.text += "#undef " + name + "\n";

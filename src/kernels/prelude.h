@@ -3,6 +3,7 @@
 #ifndef TIMCL_KERNELS_PRELUDE_H_
 #define TIMCL_KERNELS_PRELUDE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,15 @@ namespace tim::vx::kernels {
 /// tensor that fusion removed), then through the expression.
 struct Stage {
   TensorType before;
-  std::string expression;  // of x and p0..p3
+  std::string expression;  // of x, y and p0..p3
   float params[4] = {0, 0, 0, 0};
+  /// The other operand of an op with two: a tensor of the same shape, read at the element's own
+  /// index. The value is x and the other tensor y; or the other way round.
+  std::optional<TensorType> other;
+  bool other_first = false;
 };
+/// Whether a stage behind a kernel with this form of epilogue can read such a tensor.
+bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue);
 
 /// A scalar that follows a tensor parameter.
 struct ScalarArg {
@@ -32,17 +39,20 @@ struct VariantText {
   /// and attribute values.
   std::string text;
   std::string entry;
-  std::string origin;                                // source file, for messages
-  std::vector<std::vector<ScalarArg>> operand_args;  // by operand: the scalars right behind it
+  std::string origin;  // source file, for messages
+  /// By operand: the scalars behind it. Between output 0 and its scalars come the other tensors of
+  /// the stages, in their order.
+  std::vector<std::vector<ScalarArg>> operand_args;
 };
 
 /// The text of a source by name; TIMCL_KERNEL_DIR (`override_dir`) replaces the built-in one.
-/// kNotFound lists nothing else.
+/// kNotFound lists what there is.
 Result<std::string> FindSource(const std::string& name, const std::string& override_dir);
 
 /// `ins[i]`, `outs[i]`: types of the op's operands. `stages`: fused behind output 0, which is
 /// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by kernels
-/// (4-bit).
+/// (4-bit). Sources include each other by `#include "name.clh"`, each once; kNotFound and
+/// kKernelBuild name file and line of one that is unknown or includes itself.
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<Stage>& stages, const TensorType& final_type,

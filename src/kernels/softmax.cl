@@ -3,12 +3,15 @@
 #include "tensor.clh"
 #define LOG2_E 1.44269504f
 #define LANES 8
-kernel void softmax(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(LINES), REAL(BETA)) {
-  const int line = get_global_id(0);
+KERNEL(softmax)(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(LINES), REAL(BETA)) {
+  const int line = WORK_ITEM(0);
   if (line >= LINES) return;
   const int outer = line / INNER, base = outer * LENGTH * INNER + (line - outer * INNER);
   float most = -INFINITY;
-  for (int k = 0; k < LENGTH; ++k) most = fmax(most, LOAD(X, base + k * INNER));
+  for (int k = 0; k < LENGTH; ++k) {
+    const float x = LOAD(X, base + k * INNER);
+    most = x > most ? x : most;  // a NaN reaches every result through the sum
+  }
   float factor = 1.0f, sum = 0.0f;
   // First the sum, then the results: exp2 twice is cheaper than memory for the first ones.
   for (int pass = 0; pass < 2; ++pass) {

@@ -2,15 +2,16 @@
 // after those that stay together were joined. T has, for each of them: extent (work-items across for the fastest),
 // multiplier and shift of an exact division by it (for i < 2^31), and its stride in the input.
 #include "tensor.clh"
-kernel void transpose(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS)) {
-  const int item = get_global_id(0);
+#include "divide.clh"
+KERNEL(transpose)(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS)) {
+  const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
-  uint rest = T[0] == 1 ? item : mul_hi((uint)item, (uint)T[1]) >> T[2];
+  uint rest = T[0] == 1 ? item : DIVIDE(item, T[1], T[2]);
   const int step = T[3], k = (item - (int)rest * T[0]) * RUN, to = (int)rest * LENGTH + k;
   int from = k * step;
 #pragma unroll
   for (int d = 1; d < RANK; ++d) {
-    const uint q = d + 1 < RANK ? mul_hi(rest, (uint)T[4 * d + 1]) >> T[4 * d + 2] : 0;
+    const uint q = d + 1 < RANK ? DIVIDE(rest, T[4 * d + 1], T[4 * d + 2]) : 0;
     from += (int)(rest - q * (uint)T[4 * d]) * T[4 * d + 3];
     rest = q;
   }

@@ -1,5 +1,5 @@
-// Activation functions, one row each. fmax and fmin drop a NaN, so that max(0, NaN) is 0; the other
-// functions pass it on.
+// Activation functions, one row each. All of them pass a NaN on, but for Sign, whose result is -1,
+// 0 or 1.
 #include "tim/vx/ops/activations.h"
 
 #include <algorithm>
@@ -55,24 +55,24 @@ void WideCases(CaseMaker& make) { UnaryCases(make, {MakeAttrs(NoAttrs{})}, {-9, 
 constexpr double kTiny = 1e-36;
 
 TIMCL_POINTWISE(Relu, NoAttrs, "input", Tolerance::Exact(),
-                Pointwise("fmax(x, 0.0f)", []<class T>(T x, T, T, P) {
-                  return std::fmax(x, T(0));
+                Pointwise("AT_LEAST(x, 0.0f)", []<class T>(T x, T, T, P) {
+                  return AtLeast(x, T(0));
                 }).Integer("max(x, 0L)", [](Int x, Int, Int, P) {
                     return std::max<Int>(x, 0);
                   }).Cases(PlainCases));
 
 TIMCL_POINTWISE(
     Relu1, NoAttrs, "input", Tolerance::Exact(),
-    Pointwise("fmin(fmax(x, -1.0f), 1.0f)", []<class T>(T x, T, T, P) {
-      return std::fmin(std::fmax(x, T(-1)), T(1));
+    Pointwise("AT_MOST(AT_LEAST(x, -1.0f), 1.0f)", []<class T>(T x, T, T, P) {
+      return AtMost(AtLeast(x, T(-1)), T(1));
     }).Integer("clamp(x, -1L, 1L)", [](Int x, Int, Int, P) {
         return std::clamp<Int>(x, -1, 1);
       }).Cases(PlainCases));
 
 TIMCL_POINTWISE(
     Relu6, NoAttrs, "input", Tolerance::Exact(),
-    Pointwise("fmin(fmax(x, 0.0f), 6.0f)", []<class T>(T x, T, T, P) {
-      return std::fmin(std::fmax(x, T(0)), T(6));
+    Pointwise("AT_MOST(AT_LEAST(x, 0.0f), 6.0f)", []<class T>(T x, T, T, P) {
+      return AtMost(AtLeast(x, T(0)), T(6));
     }).Integer("clamp(x, 0L, 6L)", [](Int x, Int, Int, P) {
         return std::clamp<Int>(x, 0, 6);
       }).Cases(WideCases));
@@ -95,8 +95,9 @@ TIMCL_POINTWISE(Swish, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
 // Times the float32 nearest to 1/6 in place of a division, which not every device rounds correctly.
 TIMCL_POINTWISE(
     HardSwish, NoAttrs, "input", Tolerance::Ulp(3, 0),
-    Pointwise("x * fmin(fmax(x + 3.0f, 0.0f), 6.0f) * 0x1.555556p-3f", []<class T>(T x, T, T, P) {
-      return x * std::fmin(std::fmax(x + T(3), T(0)), T(6)) * T(0x1.555556p-3f);
+    Pointwise("x * AT_MOST(AT_LEAST(x + 3.0f, 0.0f), 6.0f) * 0x1.555556p-3f", []<class T>(T x, T, T,
+                                                                                          P) {
+      return x * AtMost(AtLeast(x + T(3), T(0)), T(6)) * T(0x1.555556p-3f);
     }).Cases(PlainCases));
 
 TIMCL_POINTWISE(Mish, NoAttrs, "input", Tolerance::Ulp(16, 1, kTiny),
@@ -106,16 +107,17 @@ TIMCL_POINTWISE(Mish, NoAttrs, "input", Tolerance::Ulp(16, 1, kTiny),
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), where nothing overflows.
 TIMCL_POINTWISE(SoftRelu, NoAttrs, "input", Tolerance::Ulp(6, 1, kTiny),
-                Pointwise("fmax(x, 0.0f) + log1p(exp(-fabs(x)))", []<class T>(T x, T, T, P) {
-                  return std::fmax(x, T(0)) + std::log1p(std::exp(-std::fabs(x)));
+                Pointwise("AT_LEAST(x, 0.0f) + log1p(exp(-fabs(x)))", []<class T>(T x, T, T, P) {
+                  return AtLeast(x, T(0)) + std::log1p(std::exp(-std::fabs(x)));
                 }).Cases(WideCases));
 
-TIMCL_POINTWISE(Sign, NoAttrs, "input", Tolerance::Exact(),
-                Pointwise("sign(x)",
-                          []<class T>(T x, T, T, P) { return T(x > T(0)) - T(x < T(0)); })
-                    .Integer("(long)(x > 0) - (long)(x < 0)",
-                             [](Int x, Int, Int, P) { return Int(x > 0) - Int(x < 0); })
-                    .Cases(PlainCases));
+TIMCL_POINTWISE(
+    Sign, NoAttrs, "input", Tolerance::Exact(),
+    Pointwise("sign(x)", []<class T>(T x, T, T, P) {
+      return T(x > T(0)) - T(x < T(0));
+    }).Integer("clamp(x, -1L, 1L)", [](Int x, Int, Int, P) {
+        return Int(x > 0) - Int(x < 0);
+      }).Cases(PlainCases));
 
 TIMCL_POINTWISE(SoftSign, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 Pointwise("x / (1.0f + fabs(x))", []<class T>(T x, T, T, P) {
@@ -131,8 +133,8 @@ TIMCL_POINTWISE(Elu, AlphaAttrs, "input", Tolerance::Ulp(6, 1),
 
 TIMCL_POINTWISE(
     HardSigmoid, HardSigmoidAttrs, "input", Tolerance::Ulp(2, 0, 4e-6),
-    Pointwise("fmin(fmax(p0 * x + p1, 0.0f), 1.0f)", []<class T>(T x, T, T, P p) {
-      return std::fmin(std::fmax(p[0] * x + p[1], T(0)), T(1));
+    Pointwise("AT_MOST(AT_LEAST(p0 * x + p1, 0.0f), 1.0f)", []<class T>(T x, T, T, P p) {
+      return AtMost(AtLeast(p[0] * x + p[1], T(0)), T(1));
     }).Cases([](CaseMaker& make) {
       UnaryCases(make, {MakeAttrs(HardSigmoidAttrs{}), MakeAttrs(HardSigmoidAttrs{0.31f, 0.42f})});
     }));
@@ -256,7 +258,8 @@ void PreluCases(CaseMaker& make) {
 TIMCL_POINTWISE(Prelu, PreluAttrs, "input slope", Tolerance::Exact(),
                 Pointwise("(x >= 0.0f) ? x : x * y",
                           []<class T>(T x, T y, T, P) { return x >= T(0) ? x : x * y; })
-                    .Integer("(x >= 0) ? x : x * y",
+                    // Without a branch: Mesa 22.3 takes a comparison of two long for true there.
+                    .Integer("max(x, 0L) + min(x, 0L) * y",
                              [](Int x, Int y, Int, P) { return x >= 0 ? x : x * y; })
                     .Checked(CheckPrelu)
                     .Aligned(PreluShape)

@@ -46,9 +46,9 @@ void Cases(CaseMaker& make) {
 // Rounding is monotonic: a whole number limited and then rounded is the same as limited to rounded
 // limits.
 TIMCL_POINTWISE(Clip, ClipAttrs, "input", Tolerance::Exact(),
-                Pointwise("fmin(fmax(x, p0), p1)",
+                Pointwise("AT_MOST(AT_LEAST(x, p0), p1)",
                           []<class T>(T x, T, T, P p) {
-                            return std::fmin(std::fmax(x, T(p[0])), T(p[1]));
+                            return AtMost(AtLeast(x, T(p[0])), T(p[1]));
                           })
                     .Integer("min(max(x, convert_long_sat_rte(p0)), convert_long_sat_rte(p1))",
                              [](Int x, Int, Int, P p) {

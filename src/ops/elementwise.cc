@@ -1,5 +1,5 @@
 // Arithmetic on two operands with broadcasting, one row each. Unquantized integers are exact and
-// saturate; fmin and fmax prefer a number to a NaN.
+// saturate. A NaN in either operand of Minimum and Maximum is the result.
 #include "tim/vx/ops/elementwise.h"
 
 #include <algorithm>
@@ -37,15 +37,15 @@ void SaturatingCases(CaseMaker& make, const AnyAttrs& attrs) {
 }
 
 TIMCL_POINTWISE(Minimum, NoAttrs, "input0 input1", Tolerance::Exact(),
-                Pointwise("fmin(x, y)", []<class T>(T x, T y, T, P) {
-                  return std::fmin(x, y);
+                Pointwise("(x != x) ? x : (x < y) ? x : y", []<class T>(T x, T y, T, P) {
+                  return std::isnan(x) || x < y ? x : y;
                 }).Integer("min(x, y)", [](Int x, Int y, Int, P) {
                     return std::min(x, y);
                   }).Cases(Cases));
 
 TIMCL_POINTWISE(Maximum, NoAttrs, "input0 input1", Tolerance::Exact(),
-                Pointwise("fmax(x, y)", []<class T>(T x, T y, T, P) {
-                  return std::fmax(x, y);
+                Pointwise("(x != x) ? x : (x > y) ? x : y", []<class T>(T x, T y, T, P) {
+                  return std::isnan(x) || x > y ? x : y;
                 }).Integer("max(x, y)", [](Int x, Int y, Int, P) {
                     return std::max(x, y);
                   }).Cases(Cases));

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "tim/vx/exact_division.h"
+
 namespace tim::vx::pointwise {
 namespace {
 

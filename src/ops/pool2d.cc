@@ -153,6 +153,13 @@ void Cases(CaseMaker& make) {
         .Note("pads as large as the input");
     make.Of(of({3, 3}, {2, 2}, PadType::SAME)).In(F32({13, 9, 3, 1})).Note("types").EachType();
   }
+  const double inf = std::numeric_limits<double>::infinity();
+  for (uint32_t step : {1, 2}) {
+    make.Of(Pool2dAttrs{PoolType::MAX, PadType::AUTO, {2, 2}, {step, step}})
+        .In(F32({21, 5, 2}))
+        .Values({1, -2, std::numeric_limits<double>::quiet_NaN(), 3, -inf, -1, 0.5, 2, inf, -3, 4})
+        .Note("infinities, NaN");
+  }
   make.Of(Pool2dAttrs{PoolType::MAX, PadType::SAME, {3, 3}, {2, 2}})
       .In(F32({112, 112, 64, 1}))
       .Note("max 3x3, 64 channels")

@@ -245,30 +245,36 @@ Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& out
   return Status();
 }
 
-const char* Conversion(DataType to) {
+/// From float to the type or to int where that is wider, and the type's limits as literals of that.
+/// (Mesa 22.3 crashes on convert_char_sat(float).)
+struct Conversion {
+  const char *function, *lowest, *highest;
+};
+Conversion ConversionTo(DataType to) {
   switch (to) {
     case DataType::INT8:
-      return "convert_char_sat";
+      return {"convert_int_sat", "-128", "127"};
     case DataType::UINT8:
-      return "convert_uchar_sat";
+      return {"convert_int_sat", "0", "255"};
     case DataType::INT16:
-      return "convert_short_sat";
+      return {"convert_int_sat", "-32768", "32767"};
     case DataType::UINT16:
-      return "convert_ushort_sat";
+      return {"convert_int_sat", "0", "65535"};
     case DataType::INT32:
-      return "convert_int_sat";
+      return {"convert_int_sat", "INT_MIN", "INT_MAX"};
     case DataType::UINT32:
-      return "convert_uint_sat";
+      return {"convert_uint_sat", "0u", "UINT_MAX"};
     case DataType::INT64:
-      return "convert_long_sat";
+      return {"convert_long_sat", "LONG_MIN", "LONG_MAX"};
     default:
-      return "";
+      return {"", "", ""};
   }
 }
 
 Result<Launches> LaunchCast(const OpView& op, const KernelRequest&) {
   const DataType from = op.in(0).dtype(), to = op.out(0).dtype();
   const int64_t count = op.out(0).shape().count();
+  const Conversion conversion = ConversionTo(to);
   return Launches{{.source = "cast.cl",
                    .entry = "cast",
                    .operands = {In(0, "X"), Out(0, "Y")},
@@ -278,7 +284,9 @@ Result<Launches> LaunchCast(const OpView& op, const KernelRequest&) {
                                {"TO_HALF", to == DataType::FLOAT16},
                                {"TO_FLOAT", to == DataType::FLOAT32},
                                {"TO_BOOL", to == DataType::BOOL8},
-                               {"CONVERT", Conversion(to)}},
+                               {"CONVERT", conversion.function},
+                               {"LOWEST", conversion.lowest},
+                               {"HIGHEST", conversion.highest}},
                    .global = Grid(count),
                    .local = {256, 1, 1}}};
 }

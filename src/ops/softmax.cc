@@ -32,7 +32,10 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
     for (int64_t i = 0; i < inner; ++i) {
       const int64_t base = o * n * inner + i;
       float most = -std::numeric_limits<float>::infinity();
-      for (int64_t k = 0; k < n; ++k) most = std::fmax(most, ins[0].Float(base + k * inner));
+      for (int64_t k = 0; k < n; ++k) {
+        const float x = ins[0].Float(base + k * inner);
+        if (x > most) most = x;  // a NaN reaches every result through the sum
+      }
       float sum = 0;
       for (int64_t k = 0; k < n; ++k) {
         const float scaled = (ins[0].Float(base + k * inner) - most) * beta;

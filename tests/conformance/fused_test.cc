@@ -68,6 +68,7 @@ bool Steep(std::string_view op) {
 struct Menu {
   std::vector<NamedCase> anchors;             // one entry per op and case
   std::vector<std::vector<NamedCase>> unary;  // by op
+  std::vector<NamedCase> binary;              // ops on two tensors, one entry each
 };
 
 Menu MakeMenu() {
@@ -83,6 +84,8 @@ Menu MakeMenu() {
     const bool pointwise = def->pointwise != nullptr;
     if (pointwise && std::strchr(def->inputs, ' ') == nullptr && !Steep(def->name))
       menu.unary.push_back(cases);
+    if (pointwise && cases[0].c.inputs.size() == 2 && !Steep(def->name))
+      menu.binary.push_back(cases[0]);
     // Point-wise ops are many: as anchors a few stand for all.
     const std::string_view name = def->name;
     if (pointwise && name != "Add" && name != "Multiply" && name != "Relu" && name != "Sigmoid")
@@ -141,18 +144,29 @@ Chain AddChain(TestGraph& graph, const Menu& menu, int number) {
   for (size_t k = 0; k < length; ++k) {
     const bool last = k + 1 == length;
     for (int attempt = 0; attempt < 20; ++attempt) {
+      const bool two = pick(4) == 0;
       const auto& cases = menu.unary[pick(menu.unary.size())];
-      const NamedCase& step = cases[pick(cases.size())];
+      const NamedCase& step =
+          two ? menu.binary[pick(menu.binary.size())] : cases[pick(cases.size())];
       const TensorType& type = encodings[pick(encodings.size())];
       // Some values in between are results too: fusion must leave those alone.
       const bool output = last || pick(6) == 0;
       const int next = graph.AddResult(type, output);
-      if (!graph.AddOp(std::make_shared<OpDef>(*step.def), step.c.attrs, {value}, {next}).ok())
+      std::vector<int> operands = {value};
+      if (two) {
+        CaseTensor other = {encodings[pick(encodings.size())], false, 0.3, 4, {}};
+        other.type.shape = graph.TypeOf(value).shape;
+        std::vector<std::byte> data(other.type.bytes());
+        FillInput(other, type, state, data.data());
+        const int id = graph.AddInput(other.type, pick(2) == 0, data.data());
+        operands.insert(pick(2) == 0 ? operands.begin() : operands.end(), id);
+      }
+      if (!graph.AddOp(std::make_shared<OpDef>(*step.def), step.c.attrs, operands, {next}).ok())
         continue;
       if (output) chain.results.push_back(next);
-      chain.text +=
-          fmt::format(" | {}{}{} -> {}", step.def->name, step.c.attrs.Map().size() == 0 ? "" : " ",
-                      step.c.attrs.Map().ToText(), TypeText(type));
+      chain.text += fmt::format(
+          " | {}{}{}{} -> {}", step.def->name, two ? " with another tensor" : "",
+          step.c.attrs.Map().size() == 0 ? "" : " ", step.c.attrs.Map().ToText(), TypeText(type));
       value = next;
       ++chain.length;
       break;
@@ -161,13 +175,79 @@ Chain AddChain(TestGraph& graph, const Menu& menu, int number) {
   return chain;
 }
 
-TEST(Fusion, FusedEqualsUnfused) {
+Result<std::shared_ptr<Backend>> Device() {
   opencl::BackendOptions options;
   options.device = Env("TIMCL_DEVICE");
   options.cache_dir = Env("TIMCL_CACHE_DIR");
   options.kernel_dir = Env("TIMCL_KERNEL_DIR");
   options.icd_vendors = Env("OCL_ICD_VENDORS");
-  const auto device = opencl::CreateBackend(options);
+  return opencl::CreateBackend(options);
+}
+
+/// The kernel of each op of a little graph, in the order of the ops, and its last result.
+struct Residual {
+  std::vector<std::string> kernels;
+  std::vector<float> result;
+};
+
+/// Two ops over the same inputs, `first` and `second`; their difference or, if `twice`, that of the
+/// second from itself; then Relu. The ops' values have this shape and encoding.
+Residual RunResidual(const std::shared_ptr<Backend>& device, bool fuse, const TensorType& type,
+                     const char* first, const char* second, bool twice = false) {
+  TestGraph graph;
+  const TensorType f32 = {DataType::FLOAT32, {20, 3}, Quantization()};
+  std::vector<float> x(60), y(60);
+  for (size_t i = 0; i < 60; ++i) {
+    x[i] = static_cast<float>(i % 13) - 6, y[i] = static_cast<float>(i % 7) * 0.5f;
+  }
+  const int in0 = graph.AddInput(f32, false, x.data()), in1 = graph.AddInput(f32, false, y.data());
+  const int a = graph.AddResult(type, false), b = graph.AddResult(type, false);
+  const int sum = graph.AddResult(f32, false), out = graph.AddResult(f32, true);
+  auto add = [&](const char* name, const std::vector<int>& in, int result) {
+    const OpDef& def = *Registry().Find(name);
+    const Status s =
+        graph.AddOp(std::make_shared<OpDef>(def), CasesOf(def)[0].c.attrs, in, {result});
+    EXPECT_TRUE(s.ok()) << s.message();
+  };
+  if (!twice) add(first, {in0, in1}, a);
+  add(second, {in0, in1}, b);
+  add("Sub", {twice ? b : a, b}, sum);
+  add("Relu", {sum}, out);
+  const Status run = graph.Run(device, Registry(), fuse);
+  EXPECT_TRUE(run.ok()) << run.message();
+  Residual r;
+  r.kernels = graph.kernels();
+  const auto* data = reinterpret_cast<const float*>(graph.Result(out));
+  r.result.assign(data, data + 60);
+  return r;
+}
+
+TEST(Fusion, ASecondTensorIsReadByTheKernelThatComesLater) {
+  const auto device = Device();
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const TensorType f32 = {DataType::FLOAT32, {}, Quantization()};
+  const TensorType i8 = {DataType::INT8, {}, Quantization(QuantType::ASYMMETRIC, 0.1f, -7)};
+  for (const TensorType& type : {f32, i8}) {
+    // The first op's value is there when the second one runs, and not the other way round.
+    const Residual fused = RunResidual(*device, true, type, "Add", "Maximum");
+    ASSERT_EQ(fused.kernels.size(), 4u);
+    EXPECT_EQ(fused.kernels[0].find("fused"), std::string::npos);
+    EXPECT_EQ(fused.kernels[1].find("fused"), std::string::npos);
+    EXPECT_NE(fused.kernels[2].find("fused into Maximum"), std::string::npos) << fused.kernels[2];
+    EXPECT_NE(fused.kernels[3].find("fused into Maximum"), std::string::npos) << fused.kernels[3];
+    const Residual separate = RunResidual(*device, false, type, "Add", "Maximum");
+    for (const std::string& k : separate.kernels) EXPECT_EQ(k.find("fused"), std::string::npos);
+    EXPECT_EQ(fused.result, separate.result);
+  }
+  // A value that fusion would remove cannot be the second tensor.
+  const Residual twice = RunResidual(*device, true, f32, "", "Maximum", true);
+  ASSERT_EQ(twice.kernels.size(), 3u);
+  EXPECT_EQ(twice.kernels[1].find("fused"), std::string::npos);
+  EXPECT_EQ(twice.result, std::vector<float>(60));
+}
+
+TEST(Fusion, FusedEqualsUnfused) {
+  const auto device = Device();
   ASSERT_TRUE(device.ok()) << device.status().message();
   const Menu menu = MakeMenu();
   ASSERT_FALSE(menu.anchors.empty());

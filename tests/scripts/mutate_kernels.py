@@ -18,16 +18,19 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = pathlib.Path(__file__).resolve().parents[2] / "src/kernels"
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+# Not mutated: the dialect of all kernels, which would be a run of everything for each mutant, and users' images.
+LEFT_OUT = ("tensor.clh", "image_prelude.clh")
 # Of kernels that nearly every operator uses; with one and two inputs, bool results and parameters, they stand for all.
 SAMPLE = ["Add", "Clip", "DataConvert", "LogicalNot", "Multiply", "Prelu"]
 RULES = [
     (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" \+= ", " -= "), (r" <= ", " < "), (r" >= ", " > "),
-    (r" < ", " <= "), (r" > ", " >= "), (r" == ", " != "), (r" && ", " || "), (r"\bfmax\(", "fmin("),
+    (r" < ", " <= "), (r" > ", " >= "), (r" == ", " != "), (r" != ", " == "), (r" >> ", " << "), (r" && ", " || "), (r"\bfmax\(", "fmin("),
     (r"\bfmin\(", "fmax("), (r"\bmax\(", "min("), (r"\bmin\(", "max("), (r" / ", " * "), (r" % ", " / "),
-    (r"get_global_id\(0\)", "get_global_id(1)"), (r"get_global_id\(1\)", "get_global_id(0)"),
+    (r"WORK_ITEM\(0\)", "WORK_ITEM(1)"), (r"WORK_ITEM\(1\)", "WORK_ITEM(0)"),
     (r"(?<=[ (\[])0(?=[;,)\]])", "1"), (r"(?<=[ (\[])1(?=[;,)\]])", "2"), (r" \+ \w+(?=[;)\]])", ""),
-    (r" - \w+(?=[;)\]])", ""), (r"\bconvert_(\w+)_sat\(", r"convert_\1("), (r"(?<=\bx)\[", "[1 + "),
+    (r" - \w+(?=[;)\]])", ""), (r"\bAT_LEAST\(", "AT_MOST("), (r"\bconvert_(\w+)_sat\(", r"convert_\1("), (r"(?<=\bx)\[", "[1 + "),
 ]
 
 
@@ -55,12 +58,14 @@ def candidates(text):
 
 
 def users(binary):
-    """Kernel file -> the operators that use it."""
+    """Kernel file, or a file that it includes -> the operators that use it."""
     found = {}
     for line in subprocess.run([binary, "--sources"], capture_output=True, text=True, check=True).stdout.splitlines():
         op, *kernels = line.split()
         for kernel in kernels:
-            found.setdefault(kernel, []).append(op)
+            for name in (kernel, *INCLUDE.findall((KERNELS / kernel).read_text())):
+                if op not in found.setdefault(name, []):
+                    found[name].append(op)
     return {k: ops if len(ops) <= 6 else [o for o in ops if o in SAMPLE] or ops[:6] for k, ops in found.items()}
 
 
@@ -106,8 +111,8 @@ def main():
 
     jobs = []
     ops_of = users(args.binary)
-    for path in sorted((ROOT / "src/kernels").glob("*.cl")):
-        if args.only and path.name not in args.only:
+    for path in sorted(KERNELS.glob("*.cl*")):
+        if path.name in LEFT_OUT or (args.only and path.name not in args.only):
             continue
         ops = ops_of.get(path.name)
         if not ops:

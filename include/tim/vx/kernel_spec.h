@@ -122,14 +122,17 @@ struct KernelSpec {
   std::array<size_t, 3> local = {1, 1, 1};  // always explicit, and the same for every shape
   /// Whether point-wise ops may be fused into the store of output 0. kScalar: each element is
   /// stored once, through STORE, STORE_ACC or COPY. kVector: float32 results pass through
-  /// EPILOGUE(v) or EPILOGUE16(v) instead.
+  /// EPILOGUE(i, v) or, 16 neighbours from element i on, through EPILOGUE16(i, v) instead.
   enum class Epilogue { kNone, kScalar, kVector };
   Epilogue epilogue = Epilogue::kNone;
   /// acc_t is float even where every operand is an unquantized integer (functions that have no
   /// integer form).
   bool float_math = false;
-  /// Literal text of a user's kernel instead of `source`; built as a program of its own with
-  /// `build_options`.
+  /// The kernel's text itself, for operators that bring their own: it has all that a source of the
+  /// table has (tensor.clh, includes). `source` is then only its name in messages.
+  std::string source_text = {};
+  /// Literal text of a custom op's kernel in plain OpenCL C, instead of `source`: no prelude but
+  /// that of emulated images; built as a program of its own with `build_options`.
   std::string user_source = {};
   std::string build_options = {};
   bool image_operands = false;  // user kernels: parameters declared image2d_t or image2d_array_t

@@ -80,6 +80,17 @@ struct Pointwise : PointwiseRule {
   void (*cases)(CaseMaker&) = nullptr;
 };
 
+/// Limits that keep a NaN, as the macros AT_LEAST and AT_MOST of kernels do; std::fmax and
+/// std::fmin would drop it.
+template <class T>
+T AtLeast(T x, T lowest) {
+  return x < lowest ? lowest : x;
+}
+template <class T>
+T AtMost(T x, T highest) {
+  return x > highest ? highest : x;
+}
+
 // The functions of such an OpDef. They expect def().pointwise to be a Pointwise.
 namespace pointwise {
 

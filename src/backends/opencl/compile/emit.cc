@@ -82,6 +82,9 @@ class Emitter {
     for (size_t k = 0; k < spec.operands.size(); ++k) {
       const Operand& o = spec.operands[k];
       TIMCL_TRY(AddOperand(group, spec, o, step, scratch_ids, &launch));
+      if (o.kind == Operand::Kind::kOutput && o.index == 0) {
+        for (const TensorView& other : group.others) AddTensor(other, spec, step, &launch);
+      }
       for (const kernels::ScalarArg& s : extra[k]) {
         if (s.is_float) {
           AddScalar(&launch, s.f);
@@ -172,32 +175,8 @@ class Emitter {
           return op.Error(
               Code::kInternal,
               fmt::format("its kernel asks for operand {}, which is left out", o.index));
-        const int value = unit_.root(t.id());
-        const Place& place = unit_.places.at(value);
-        arg.type = t.type();
-        arg.index = place.index;
-        switch (place.kind) {
-          case Place::Kind::kInput:
-            arg.kind = Arg::Kind::kInput;
-            break;
-          case Place::Kind::kOutput:
-            arg.kind = Arg::Kind::kOutput;
-            break;
-          case Place::Kind::kConstant:
-            arg.kind = Arg::Kind::kConstant;
-            arg.index = ConstantOf(t);
-            break;
-          case Place::Kind::kInternal:
-            arg.kind = Arg::Kind::kInternal;
-            auto [it, added] = internal_of_.emplace(value, static_cast<int>(internals_.size()));
-            if (added) internals_.push_back({t.type().bytes(), step, step, false, {}});
-            Internal& internal = internals_[static_cast<size_t>(it->second)];
-            internal.last = step;
-            internal.persistent = internal.persistent || spec.image_operands;
-            internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
-            break;
-        }
-        break;
+        AddTensor(t, spec, step, launch);
+        return Status();
       }
       case Kind::kData: {
         arg.kind = Arg::Kind::kConstant;
@@ -231,6 +210,36 @@ class Emitter {
     }
     launch->args.push_back(arg);
     return Status();
+  }
+
+  void AddTensor(const TensorView& t, const KernelSpec& spec, int step, Launch* launch) {
+    Arg arg;
+    const int value = unit_.root(t.id());
+    const Place& place = unit_.places.at(value);
+    arg.type = t.type();
+    arg.index = place.index;
+    switch (place.kind) {
+      case Place::Kind::kInput:
+        arg.kind = Arg::Kind::kInput;
+        break;
+      case Place::Kind::kOutput:
+        arg.kind = Arg::Kind::kOutput;
+        break;
+      case Place::Kind::kConstant:
+        arg.kind = Arg::Kind::kConstant;
+        arg.index = ConstantOf(t);
+        break;
+      case Place::Kind::kInternal:
+        arg.kind = Arg::Kind::kInternal;
+        auto [it, added] = internal_of_.emplace(value, static_cast<int>(internals_.size()));
+        if (added) internals_.push_back({t.type().bytes(), step, step, false, {}});
+        Internal& internal = internals_[static_cast<size_t>(it->second)];
+        internal.last = step;
+        internal.persistent = internal.persistent || spec.image_operands;
+        internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
+        break;
+    }
+    launch->args.push_back(arg);
   }
 
   size_t ConstantOf(const TensorView& t) {

@@ -36,6 +36,7 @@ struct Group {
   /// What the store applies, in order, and the ops that vanish by it.
   std::vector<kernels::Stage> stages;
   std::vector<OpView> fused;
+  std::vector<TensorView> others;  // what stages with two operands read, in order
   bool no_launch = false;  // its result is its input, byte for byte
   bool gone = false;       // fused into another group
 

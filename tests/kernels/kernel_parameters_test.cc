@@ -1,0 +1,138 @@
+// A kernel receives sizes and reals by position: their names in each KernelSpec must be the
+// kernel's own SIZE and REAL parameters, in order. All cases of all ops, with the kernels of CPUs
+// and of other devices.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "kernels/prelude.h"
+#include "support/conformance.h"
+
+namespace tim::vx {
+namespace ops {
+void RegisterBuiltinOps(OpRegistry& registry);
+}
+
+namespace conformance {
+namespace {
+
+/// "int N" for sizes, "float A" for reals.
+std::vector<std::string> Wanted(const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : spec.sizes) names.push_back("int " + name);
+  for (const auto& [name, value] : spec.reals) names.push_back("float " + name);
+  return names;
+}
+
+/// The parameters of a kernel function, blanks made single.
+std::vector<std::string> ParametersOf(const std::string& program, const std::string& kernel) {
+  const size_t at = program.find(" " + kernel + "(");
+  if (at == std::string::npos) return {};
+  std::vector<std::string> parameters(1);
+  for (size_t i = at + kernel.size() + 2; i < program.size() && program[i] != ')'; ++i) {
+    const char c = program[i];
+    std::string& last = parameters.back();
+    if (c == ',') {
+      parameters.emplace_back();
+    } else if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+      last += c;
+    } else if (!last.empty() && last.back() != ' ') {
+      last += ' ';
+    }
+  }
+  for (std::string& p : parameters) {
+    while (!p.empty() && p.back() == ' ') p.pop_back();
+  }
+  return parameters;
+}
+
+struct Check {
+  size_t variant = 0;
+  std::vector<std::string> wanted;
+  std::string what;
+};
+
+TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
+  OpRegistry registry;
+  ops::RegisterBuiltinOps(registry);
+  DeviceCaps cpu;
+  cpu.is_cpu = cpu.register_tiles_pay = true;
+  std::vector<kernels::VariantText> variants;
+  std::map<std::string, size_t> known;
+  std::set<std::string> seen, sources;
+  std::vector<Check> checks;
+  for (const OpDef* def : registry.All()) {
+    for (const NamedCase& named : CasesOf(*def)) {
+      if (named.c.bench) continue;
+      TestGraph graph;
+      std::vector<int> inputs, results;
+      for (const CaseTensor& t : named.c.inputs) {
+        const std::vector<std::byte> zeros(t.type.bytes());
+        const bool left_out = t.type.dtype == DataType::UNKNOWN;
+        inputs.push_back(left_out ? -1 : graph.AddInput(t.type, t.constant, zeros.data()));
+      }
+      for (const TensorType& t : named.c.outputs) results.push_back(graph.AddResult(t, true));
+      int node = -1;
+      if (!graph.AddOp(std::make_shared<OpDef>(*def), named.c.attrs, inputs, results, &node).ok())
+        continue;
+      const OpView op = graph.graph().view(node);
+      std::vector<TensorType> ins, outs;
+      for (size_t i = 0; i < op.num_inputs(); ++i)
+        ins.push_back(op.in(i).present() ? op.in(i).type() : TensorType());
+      for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
+      for (const KernelCandidate& candidate : def->kernels) {
+        if (candidate.make == nullptr) break;
+        for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
+          const auto launches = candidate.make(op, caps);
+          if (!launches.ok()) continue;
+          for (const KernelSpec& spec : *launches) {
+            if (!spec.user_source.empty()) continue;
+            auto text = kernels::MakeVariant(spec, ins, outs, {}, outs.at(0), "");
+            ASSERT_TRUE(text.ok()) << named.text << ": " << text.status().message();
+            const auto [it, added] = known.emplace(text->text, variants.size());
+            if (added) variants.push_back(std::move(*text));
+            const std::vector<std::string> wanted = Wanted(spec);
+            sources.insert(spec.source);
+            if (seen.insert(fmt::format("{} {}", it->second, fmt::join(wanted, ","))).second)
+              checks.push_back(
+                  {it->second, wanted,
+                   fmt::format("{} by '{}', {}", named.text, candidate.name, spec.source)});
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(sources.size(), 10u);
+  ASSERT_GE(variants.size(), 100u);
+  std::vector<const kernels::VariantText*> pointers;
+  for (const auto& v : variants) pointers.push_back(&v);
+  char folder[] = "/tmp/timcl_parameters_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string in = std::string(folder) + "/program.cl",
+                    out = std::string(folder) + "/program.i";
+  std::ofstream(in) << kernels::AssembleProgram(pointers, "");
+  const std::string command =
+      fmt::format("'{}' -E -P -x c '{}' -o '{}'", TIMCL_PREPROCESSOR, in, out);
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  std::ifstream file(out);
+  const std::string program{std::istreambuf_iterator<char>(file), {}};
+  //KEEP std::filesystem::remove_all(folder);
+  for (const Check& c : checks) {
+    const std::string kernel = kernels::EntryName(variants[c.variant], c.variant);
+    std::vector<std::string> got = ParametersOf(program, kernel);
+    ASSERT_GE(got.size(), c.wanted.size()) << c.what << ": " << kernel;
+    got.erase(got.begin(), got.end() - static_cast<std::ptrdiff_t>(c.wanted.size()));
+    EXPECT_EQ(got, c.wanted) << c.what;
+  }
+}
+
+}  // namespace
+}  // namespace conformance
+}  // namespace tim::vx
