@@ -33,7 +33,7 @@ struct Work {
 
   explicit Work(const DeviceEntry& entry) : entry_(entry) {
     plan = std::make_shared<PartitionPlan>();
-    plan->variants = {UserVariant(kSource, "f", true)};
+    SetPrograms(plan.get(), {UserText(kSource, "f", true)});
     auto c = std::make_shared<std::vector<std::byte>>(16);
     const float values[4] = {10, 20, 30, 40};
     std::memcpy(c->data(), values, sizeof values);
@@ -46,13 +46,14 @@ struct Work {
   /// Everything that is not there yet, then one run.
   Status Run() {
     if (device == nullptr) {
-      TIMCL_ASSIGN(device, Device::Open(entry_, {}));
+      TIMCL_ASSIGN(device, Device::Open(entry_));
     }
     if (kernel == nullptr) {
       TIMCL_ASSIGN(auto session, Session::Create(device));
-      std::vector<BuiltKernel> kernels;
+      BuiltPrograms kernels;
       BuildStats stats;
-      TIMCL_TRY(device->programs().Kernels(plan->variants, "", &kernels, &stats));
+      ProgramCache programs(device, {});
+      TIMCL_TRY(programs.Build(plan->programs, "", &kernels, &stats));
       kernel::Io io;
       io.inputs = {BufferOf(F32({4}), in.get(), "x")};
       io.outputs = {BufferOf(F32({4}), out.get(), "y")};

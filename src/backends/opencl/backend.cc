@@ -20,13 +20,17 @@ namespace {
 struct Module {
   std::shared_ptr<Session> session;
   std::shared_ptr<const PartitionPlan> plan;
-  std::vector<BuiltKernel> kernels;
+  BuiltPrograms programs;
 };
 
 class OpenClBackend : public Backend {
  public:
-  OpenClBackend(std::shared_ptr<Device> device, BackendOptions options, std::string reason)
-      : device_(std::move(device)), options_(std::move(options)), reason_(std::move(reason)) {
+  OpenClBackend(std::shared_ptr<Device> device, const ProgramCacheOptions& cache,
+                BackendOptions options, std::string reason)
+      : device_(std::move(device)),
+        programs_(device_, cache),
+        options_(std::move(options)),
+        reason_(std::move(reason)) {
     const DeviceCaps& caps = device_->caps();
     info_ = {"opencl", caps.vendor, caps.driver, caps.name};
   }
@@ -59,33 +63,30 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units) override {
     const std::map<int, Selected> chosen = std::exchange(chosen_, {});
     TIMCL_ASSIGN(std::shared_ptr<Session> session, Session::Create(device_));
-    std::vector<std::shared_ptr<Module>> modules;
-    std::vector<Variant> variants;
+    std::vector<CompiledPartition> compiled;
     for (const GraphView& part : parts) {
-      TIMCL_ASSIGN(CompiledPartition compiled,
+      TIMCL_ASSIGN(CompiledPartition one,
                    CompilePartition(part, chosen, device_->caps(), env.fuse, options_.kernel_dir));
-      auto plan = std::make_shared<PartitionPlan>(std::move(compiled.plan));
-      units->kernel_of.merge(compiled.kernel_of);
-      units->refused_kernels.merge(compiled.refused);
+      compiled.push_back(std::move(one));
+    }
+    std::vector<CompiledPartition*> all;
+    for (CompiledPartition& one : compiled) all.push_back(&one);
+    AssemblePrograms(all, options_.kernel_dir);
+    for (CompiledPartition& one : compiled) {
+      const auto plan = std::make_shared<const PartitionPlan>(std::move(one.plan));
+      units->kernel_of.merge(one.kernel_of);
+      units->refused_kernels.merge(one.refused);
       units->launches += plan->launches.size();
       for (const Constant& c : plan->constants)
         units->constant_bytes += c.data ? c.data->size() : c.memory->bytes();
-      variants.insert(variants.end(), plan->variants.begin(), plan->variants.end());
-      units->calls.push_back({modules.size(), "", plan->scratch_bytes, plan->persistent_bytes});
-      modules.push_back(std::make_shared<Module>(Module{session, std::move(plan), {}}));
-    }
-    // What the whole graph lacks is built together.
-    std::vector<BuiltKernel> kernels;
-    BuildStats stats;
-    TIMCL_TRY(device_->programs().Kernels(variants, env.dump_dir, &kernels, &stats));
-    units->programs_built += stats.programs_built;
-    units->programs_from_cache += stats.programs_from_cache;
-    size_t at = 0;
-    for (auto& module : modules) {
-      const size_t count = module->plan->variants.size();
-      module->kernels.assign(kernels.begin() + static_cast<std::ptrdiff_t>(at),
-                             kernels.begin() + static_cast<std::ptrdiff_t>(at + count));
-      at += count;
+      // Partitions share programs: the first that has one builds it, the others find it.
+      const auto module = std::make_shared<Module>(Module{session, plan, {}});
+      BuildStats stats;
+      TIMCL_TRY(programs_.Build(plan->programs, env.dump_dir, &module->programs, &stats));
+      units->programs_built += stats.built;
+      units->programs_from_cache += stats.from_disk;
+      units->calls.push_back(
+          {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes});
       units->modules.push_back({{}, module, "opencl"});
     }
     return Status();
@@ -94,7 +95,7 @@ class OpenClBackend : public Backend {
   Status Load(const CodeModule& code, const std::string&,
               std::unique_ptr<kernel::Kernel>* kernel) override {
     const auto module = std::static_pointer_cast<Module>(code.live);
-    *kernel = std::make_unique<PartitionKernel>(module->session, module->plan, module->kernels);
+    *kernel = std::make_unique<PartitionKernel>(module->session, module->plan, module->programs);
     return Status();
   }
 
@@ -121,6 +122,7 @@ class OpenClBackend : public Backend {
   }
 
   std::shared_ptr<Device> device_;
+  ProgramCache programs_;
   BackendOptions options_;
   std::string reason_;
   BackendInfo info_;
@@ -137,10 +139,10 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   }
   ProgramCacheOptions cache;
   cache.cache_dir = options.cache_dir;
-  cache.kernel_dir = options.kernel_dir;
-  TIMCL_ASSIGN(std::shared_ptr<Device> device, Device::Open(choice.chosen(), cache));
+  cache.even_if_driver_caches = options.cache_even_if_driver_does;
+  TIMCL_ASSIGN(std::shared_ptr<Device> device, Device::Open(choice.chosen()));
   return std::shared_ptr<Backend>(
-      std::make_shared<OpenClBackend>(std::move(device), options, choice.chosen().verdict));
+      std::make_shared<OpenClBackend>(std::move(device), cache, options, choice.chosen().verdict));
 }
 
 uint64_t MaxAllocationOf(const Backend& backend) {

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "backends/opencl/compile/compile.h"
-#include "backends/opencl/run/images.h"
 #include "base/checked.h"
 #include "ir/graph.h"
 #include "runtime/arena.h"
@@ -29,7 +28,10 @@ class Emitter {
         kernel_dir_(kernel_dir) {}
 
   Result<CompiledPartition> Run(bool fuse) {
-    for (size_t i = 0; i < part_.Inputs().size(); ++i) input_of_[part_.Inputs()[i].id()] = i;
+    for (size_t i = 0; i < part_.Inputs().size(); ++i) {
+      input_of_[part_.Inputs()[i].id()] = i;
+      result_.plan.host_inputs.push_back(part_.Inputs()[i].is_graph_input());
+    }
     for (size_t i = 0; i < part_.Outputs().size(); ++i) output_of_[part_.Outputs()[i].id()] = i;
     if (fuse) chains_ = FindFusions(part_, selected_);
     std::set<int> fused;
@@ -123,7 +125,8 @@ class Emitter {
         variant.origin = std::move(text->origin);
         extra = std::move(text->operand_args);
       } else {
-        TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, op.label(), kernel_dir_));
+        TIMCL_ASSIGN(variant.text,
+                     WithImagePrelude(spec.user_source, std::string(op.kind()), kernel_dir_));
         variant.entry = spec.entry;
         variant.origin = op.label();
         variant.options = spec.build_options;
@@ -170,12 +173,12 @@ class Emitter {
   }
 
   size_t AddVariant(Variant v) {
-    for (size_t i = 0; i < result_.plan.variants.size(); ++i) {
-      const Variant& other = result_.plan.variants[i];
+    for (size_t i = 0; i < result_.variants.size(); ++i) {
+      const Variant& other = result_.variants[i];
       if (other.text == v.text && other.entry == v.entry && other.options == v.options) return i;
     }
-    result_.plan.variants.push_back(std::move(v));
-    return result_.plan.variants.size() - 1;
+    result_.variants.push_back(std::move(v));
+    return result_.variants.size() - 1;
   }
 
   /// Memory that lives inside the partition; its place is set by PlaceInternals.
@@ -203,6 +206,8 @@ class Emitter {
         if (final_value >= 0) value = final_value;
         const int root = Root(value);
         arg.type = type;
+        arg.reads = o.kind == Kind::kInput;
+        arg.writes = !arg.reads;
         if (const auto in = input_of_.find(root); in != input_of_.end()) {
           arg.kind = Arg::Kind::kInput;
           arg.index = in->second;
