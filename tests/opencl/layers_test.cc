@@ -104,6 +104,63 @@ TEST_P(Layers, OneSynchronisationAndNoAllocation) {
   }
 }
 
+/// Two launches of one partition.
+struct TwoLaunches : Work {
+  explicit TwoLaunches(const DeviceEntry& entry) : Work(entry) {
+    plan->launches.push_back(plan->launches[0]);
+  }
+};
+
+TEST_P(Layers, AFailedExecuteWaits) {
+  const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
+  TwoLaunches work(entry_);
+  ASSERT_TRUE(work.Run().ok());
+  // The first launch is under way by then: its input is copied, then it is enqueued, and its output
+  // is copied where it is an image without room for its header.
+  ASSERT_EQ(arm("enqueue", 3), 0);
+  const timcl_counts before = Snapshot();
+  const Status status = work.kernel->Execute();
+  EXPECT_EQ(status.code(), Code::kDevice) << status.message();
+  arm("none", 0);
+  const timcl_counts after = Snapshot();
+  EXPECT_GT(after.enqueue_kernel, before.enqueue_kernel);
+  EXPECT_EQ(after.finish - before.finish, 1) << "nothing may still write when Execute has failed";
+  EXPECT_TRUE(work.Run().ok());
+}
+
+TEST_P(Layers, WhatEndsWaits) {
+  for (const bool session_alone : {false, true}) {
+    Work work(entry_);
+    ASSERT_TRUE(work.Run().ok());
+    const timcl_counts before = Snapshot();
+    if (session_alone) {
+      auto session = Session::Create(work.device);
+      ASSERT_TRUE(session.ok());
+      (*session)->NoteWork();
+      session->reset();
+    } else {
+      ASSERT_TRUE(work.kernel->Execute().ok());
+      work.kernel.reset();
+    }
+    EXPECT_EQ(Snapshot().finish - before.finish, 1);
+  }
+}
+
+/// After a failed wait nobody knows what has arrived on the device.
+TEST_P(Layers, InputsAreSentAgainAfterAFailure) {
+  const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
+  Work work(entry_);
+  work.plan->host_inputs = {true};
+  ASSERT_TRUE(work.Run().ok());
+  ASSERT_EQ(arm("wait", 0), 0);
+  EXPECT_FALSE(work.Run().ok());
+  arm("none", 0);
+  const timcl_counts before = Snapshot();
+  EXPECT_TRUE(work.Run().ok());
+  EXPECT_EQ(Snapshot().nonblocking_transfer - before.nonblocking_transfer,
+            entry_.caps.shared_memory ? 0 : 2);
+}
+
 TEST_P(Layers, EveryCallMayFail) {
   const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
   const auto hits = FindInLayers<timcl_fault_hits_fn>("timcl_fault_hits");
