@@ -115,11 +115,6 @@ void Selection::OnlyExpanded(const OpView& op, std::string why) {
   answers_[op.id()] = {false, true, 0, std::move(why)};
 }
 
-Backend::~Backend() = default;
-namespace kernel {
-Kernel::~Kernel() = default;
-Memory::~Memory() = default;
-}  // namespace kernel
 ExpandBuilder::~ExpandBuilder() = default;
 
 Status OpRegistry::Register(const OpDef& def, OnDuplicate on_duplicate) {

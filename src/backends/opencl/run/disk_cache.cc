@@ -267,7 +267,10 @@ std::vector<DiskCache::Entry> DiskCache::List() {
     } else {
       std::string payload;
       const std::string bytes = ReadFile(*folder, name, false, &e.fault);
-      if (e.fault.empty() && !Split(bytes, &e.key, &payload)) e.fault = "damaged";
+      if (e.fault.empty() && !Split(bytes, &e.key, &payload)) {
+        const bool ours = bytes.starts_with(kMagic.substr(0, 6)) && !bytes.starts_with(kMagic);
+        e.fault = ours ? "of another version" : "damaged";
+      }
       if (e.fault.empty() && NameOf(e.key) != name) e.fault = "it has the name of another program";
     }
     entries.push_back(std::move(e));
