@@ -136,6 +136,7 @@ Status PartitionKernel::Prepare(const kernel::Io& io) {
       }
     }
   }
+  TIMCL_TRY(session_->Finish());  // of headers that were sent
   prepared_ = true;
   return Status();
 }

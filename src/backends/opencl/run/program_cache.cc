@@ -246,7 +246,10 @@ std::shared_ptr<const BuiltProgram> ProgramCache::Load(const ProgramText& text,
 void ProgramCache::StoreBinaries() {
   if (not_stored_.empty()) return;
   const BinaryTurn turn;
-  if (!turn.granted()) return;
+  if (!turn.granted()) {
+    if (not_stored_.size() > max_programs_) not_stored_.clear();  // it was never quiet
+    return;
+  }
   for (const Known& k : not_stored_) {
     cl_int error = CL_SUCCESS;
     const std::vector<std::vector<unsigned char>> binaries =
