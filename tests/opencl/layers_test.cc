@@ -151,7 +151,12 @@ TEST_P(Layers, InputsAreSentAgainAfterAFailure) {
   const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
   Work work(entry_);
   work.plan->host_inputs = {true};
+  work.in = FloatStorage({1, 2, 3, 4});  // not the user's own, which is always sent
   ASSERT_TRUE(work.Run().ok());
+  const timcl_counts steady = Snapshot();
+  ASSERT_TRUE(work.Run().ok());
+  EXPECT_EQ(Snapshot().nonblocking_transfer - steady.nonblocking_transfer,
+            entry_.caps.shared_memory ? 0 : 1);
   ASSERT_EQ(arm("wait", 0), 0);
   EXPECT_FALSE(work.Run().ok());
   arm("none", 0);
