@@ -1,27 +1,9 @@
-// Quantization and TensorSpec, and the parts of Tensor that have a body.
+// TensorSpec, and the parts of Tensor that have a body.
 #include <limits>
-#include <utility>
 
 #include "tim/vx/tensor.h"
 
 namespace tim::vx {
-
-Quantization& Quantization::SetScales(std::vector<float> scales) {
-  scales_ = std::move(scales);
-  return *this;
-}
-
-Quantization& Quantization::SetZeroPoints(std::vector<int32_t> zero_points) {
-  zero_points_ = std::move(zero_points);
-  return *this;
-}
-
-bool Quantization::operator==(const Quantization& other_quant) const {
-  // The lopsided rule of the original; callers see it through TensorSpec's comparison.
-  if (type_ == QuantType::DYNAMIC_FIXED_POINT) return fl_ == other_quant.fl_;
-  return type_ == other_quant.type_ && scales_ == other_quant.scales_ &&
-         zero_points_ == other_quant.zero_points_ && channel_dim_ == other_quant.channel_dim_;
-}
 
 TensorSpec::TensorSpec(const TensorSpec& other) = default;
 TensorSpec& TensorSpec::operator=(const TensorSpec& other) = default;

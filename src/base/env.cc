@@ -10,7 +10,8 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
       {Env::kDevice, "TIMCL_DEVICE",
        "the OpenCL device: its index in `timcl devices`, or part of its name or its platform's"},
       {Env::kCacheDir, "TIMCL_CACHE_DIR",
-       "folder of compiled programs; unset: $XDG_CACHE_HOME/timcl, else $HOME/.cache/timcl"},
+       "folder of compiled programs, for drivers that keep none themselves (PoCL does); unset: "
+       "$XDG_CACHE_HOME/timcl, else $HOME/.cache/timcl"},
       {Env::kLog, "TIMCL_LOG",
        "level off, error, warn, info, debug or trace, and levels of single topics: "
        "warn,select=debug"},
@@ -24,6 +25,8 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
       {Env::kHome, "HOME", "the user's home folder"},
       {Env::kIcdVendors, "OCL_ICD_VENDORS",
        "where the OpenCL loader looks for drivers; only named in messages"},
+      {Env::kPoclCacheDir, "POCL_CACHE_DIR",
+       "folder of PoCL's compiled programs; only named in messages and by `timcl cache`"},
   }};
   return kTable;
 }
@@ -45,6 +48,13 @@ std::string Environment::CacheDir() const {
   if (!Get(Env::kCacheDir).empty()) return Get(Env::kCacheDir);
   if (!Get(Env::kXdgCacheHome).empty()) return Get(Env::kXdgCacheHome) + "/timcl";
   if (!Get(Env::kHome).empty()) return Get(Env::kHome) + "/.cache/timcl";
+  return "";
+}
+
+std::string Environment::PoclCacheDir() const {
+  if (!Get(Env::kPoclCacheDir).empty()) return Get(Env::kPoclCacheDir);
+  if (!Get(Env::kXdgCacheHome).empty()) return Get(Env::kXdgCacheHome) + "/pocl/kcache";
+  if (!Get(Env::kHome).empty()) return Get(Env::kHome) + "/.cache/pocl/kcache";
   return "";
 }
 

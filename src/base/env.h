@@ -18,8 +18,9 @@ enum class Env {
   kXdgCacheHome,
   kHome,
   kIcdVendors,
+  kPoclCacheDir,
 };
-inline constexpr size_t kEnvCount = 9;
+inline constexpr size_t kEnvCount = 10;
 
 struct EnvVariable {
   Env id;
@@ -46,6 +47,9 @@ class Environment {
   /// Folder of compiled programs: TIMCL_CACHE_DIR, else timcl in XDG_CACHE_HOME, else .cache/timcl
   /// in HOME, else "" (none).
   std::string CacheDir() const;
+  /// The folder of PoCL's own cache, as PoCL finds it: POCL_CACHE_DIR, else pocl/kcache in
+  /// XDG_CACHE_HOME, else .cache/pocl/kcache in HOME, else "".
+  std::string PoclCacheDir() const;
 
  private:
   std::array<std::string, kEnvCount> values_;

@@ -185,11 +185,6 @@ void Selection::OnlyExpanded(const OpView& op, std::string why) {
   answers_[op.id()] = {false, true, 0, std::move(why)};
 }
 
-Backend::~Backend() = default;
-namespace kernel {
-Kernel::~Kernel() = default;
-Memory::~Memory() = default;
-}  // namespace kernel
 ExpandBuilder::~ExpandBuilder() = default;
 
 ExpandBuilder::Value ExpandBuilder::Constant(float value) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "runtime/arena.h"
 
@@ -84,20 +85,27 @@ Result<std::unique_ptr<Executable>> Executable::Create(
 }
 
 Status Executable::Run() {
-  kernel::Kernel* open = nullptr;  // the last one whose work may still be under way
+  kernel::Kernel* open = nullptr;
+  // Nothing may still write to the user's memory when a run has failed, in whatever way: a kernel
+  // of a plugin or a user's op may throw.
+  struct WaitAtTheEnd {
+    kernel::Kernel*& open;
+    ~WaitAtTheEnd() {
+      if (open == nullptr) return;
+      try {
+        (void)open->Wait();
+      } catch (...) {
+      }
+    }
+  } wait{open};
   for (Step& step : steps_) {
-    if (open != nullptr && step.kernel->SyncDomain() != open->SyncDomain()) {
-      TIMCL_TRY(open->Wait());
-      open = nullptr;
-    }
-    if (Status s = step.kernel->Execute(); !s.ok()) {
-      // Nothing may still write to the user's memory after a failed Run.
-      if (step.kernel->SyncDomain() != nullptr) (void)step.kernel->Wait();
-      return s;
-    }
-    if (step.kernel->SyncDomain() != nullptr) open = step.kernel.get();
+    kernel::Kernel* const next = step.kernel.get();
+    if (open != nullptr && next->SyncDomain() != open->SyncDomain())
+      TIMCL_TRY(std::exchange(open, nullptr)->Wait());
+    if (next->SyncDomain() != nullptr) open = next;  // also when it fails: part of it may run
+    TIMCL_TRY(next->Execute());
   }
-  return open != nullptr ? open->Wait() : Status();
+  return open != nullptr ? std::exchange(open, nullptr)->Wait() : Status();
 }
 
 std::string Executable::PlanText() const {

@@ -1,4 +1,4 @@
-// The timcl command: a look at devices and operators. One file per subcommand.
+// The timcl command: a look at devices, operators and compiled programs. One file per subcommand.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", TIMCL_VERSION);
     app.require_subcommand(1);
     const std::vector<Command> commands = {tim::vx::tools::AddDevices(app),
-                                           tim::vx::tools::AddOps(app)};
+                                           tim::vx::tools::AddOps(app),
+                                           tim::vx::tools::AddCache(app)};
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -16,6 +16,8 @@ using Command = std::function<int()>;
 
 /// `timcl devices`: every OpenCL device, which one is chosen, and why not the others.
 Command AddDevices(CLI::App& app);
+/// `timcl cache`: files of compiled programs, ours and PoCL's.
+Command AddCache(CLI::App& app);
 /// `timcl ops`: the operator table.
 Command AddOps(CLI::App& app);
 

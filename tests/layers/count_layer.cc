@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -107,6 +109,57 @@ struct KernelsInProgram {
   }
 };
 
+// Which queues have kernels that may run, and how many calls that ask for binaries are under way.
+constinit std::mutex overlap_mutex;
+constinit int asking = 0;
+std::set<cl_command_queue>& Busy() {
+  static auto* const busy = new std::set<cl_command_queue>();
+  return *busy;
+}
+
+struct GetProgramInfo {
+  static cl_int CL_API_CALL Run(cl_program program, cl_program_info name, size_t size, void* value,
+                                size_t* size_ret) {
+    if (name != CL_PROGRAM_BINARIES)
+      return timcl_layer::next.clGetProgramInfo(program, name, size, value, size_ret);
+    Add(&C::program_binaries, 1);
+    {
+      const std::lock_guard lock(overlap_mutex);
+      if (!Busy().empty()) Add(&C::binaries_and_kernels, 1);
+      ++asking;
+    }
+    const cl_int error = timcl_layer::next.clGetProgramInfo(program, name, size, value, size_ret);
+    const std::lock_guard lock(overlap_mutex);
+    --asking;
+    return error;
+  }
+};
+
+struct EnqueueKernel {
+  static cl_int CL_API_CALL Run(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                const size_t* offset, const size_t* global, const size_t* local,
+                                cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
+    Add(&C::enqueue_kernel, 1);
+    {
+      const std::lock_guard lock(overlap_mutex);
+      if (asking > 0) Add(&C::binaries_and_kernels, 1);
+      Busy().insert(queue);
+    }
+    return timcl_layer::next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local,
+                                                    wait_count, wait_list, event);
+  }
+};
+
+struct Finish {
+  static cl_int CL_API_CALL Run(cl_command_queue queue) {
+    Add(&C::finish, 1);
+    const cl_int error = timcl_layer::next.clFinish(queue);
+    const std::lock_guard lock(overlap_mutex);
+    if (error == CL_SUCCESS) Busy().erase(queue);
+    return error;
+  }
+};
+
 struct SvmFree {
   static void CL_API_CALL Run(cl_context context, void* pointer) {
     timcl_layer::next.clSVMFree(context, pointer);
@@ -152,10 +205,9 @@ __attribute__((destructor)) void WriteCounters() {
 }  // namespace
 
 static void timcl_layer::InstallHooks() {
-  Count<&C::finish, &Table::clFinish>();
   Count<&C::wait_for_events, &Table::clWaitForEvents>();
   Count<&C::flush, &Table::clFlush>();
-  Count<&C::enqueue_kernel, &Table::clEnqueueNDRangeKernel, &Table::clEnqueueTask>();
+  Count<&C::enqueue_kernel, &Table::clEnqueueTask>();
   Count<&C::enqueue_copy_or_fill, &Table::clEnqueueCopyBuffer, &Table::clEnqueueCopyBufferRect,
         &Table::clEnqueueCopyImage, &Table::clEnqueueCopyImageToBuffer,
         &Table::clEnqueueCopyBufferToImage, &Table::clEnqueueFillBuffer, &Table::clEnqueueFillImage,
@@ -195,6 +247,9 @@ static void timcl_layer::InstallHooks() {
   CountReferences<&C::live_contexts, &Table::clRetainContext, &Table::clReleaseContext>();
 
   Install<&Table::clCreateKernelsInProgram, KernelsInProgram>();
+  Install<&Table::clGetProgramInfo, GetProgramInfo>();
+  Install<&Table::clEnqueueNDRangeKernel, EnqueueKernel>();
+  Install<&Table::clFinish, Finish>();
   Install<&Table::clSVMFree, SvmFree>();
   Install<&Table::clEnqueueSVMFree, EnqueueSvmFree>();
 }

@@ -1,8 +1,9 @@
 // What the `count` layer counts, and how a test in the same process asks for it (see
 // layer_access.h). Counters are of calls made, failed ones included; `live_*` are references held:
-// created and retained minus released, failed calls left out. Only what passes the loader is seen,
-// never what a driver does inside, nor functions that a program fetched with
-// clGetExtensionFunctionAddress.
+// created and retained minus released, failed calls left out. Kernels may run from their enqueuing
+// to the clFinish of their queue; binaries_and_kernels counts each call that overlaps, from either
+// side. Only what passes the loader is seen, never what a driver does inside, nor functions that a
+// program fetched with clGetExtensionFunctionAddress.
 #ifndef TIMCL_TESTS_LAYERS_COUNT_LAYER_H_
 #define TIMCL_TESTS_LAYERS_COUNT_LAYER_H_
 
@@ -24,6 +25,8 @@
   X(link_program)         /* clLinkProgram */                    \
   X(program_with_source)  /* clCreateProgramWithSource */        \
   X(program_with_binary)  /* clCreateProgramWithBinary, IL */    \
+  X(program_binaries)     /* clGetProgramInfo(.._BINARIES) */    \
+  X(binaries_and_kernels) /* of these: while kernels may run */  \
   X(create_buffer)        /* clCreateBuffer, WithProperties */   \
   X(create_sub_buffer)    /* clCreateSubBuffer */                \
   X(create_image)         /* clCreateImage*, */                  \

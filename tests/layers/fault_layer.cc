@@ -2,12 +2,13 @@
 // give, and passes everything else through. Tests count n up until no failure is left.
 #include "fault_layer.h"
 
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <tuple>
 #include <type_traits>
 
@@ -25,41 +26,58 @@ enum Kind : uint32_t {
   kWrite = 32,
   kWait = 64,
   kSetup = 128,
-  kAny = 255,
+  kBinary = 256,
+  kAny = 511,
 };
 constexpr struct {
   const char* name;
   Kind kind;
 } kKinds[] = {{"none", kNone},       {"buffer", kBuffer}, {"build", kBuild}, {"kernel", kKernel},
               {"enqueue", kEnqueue}, {"read", kRead},     {"write", kWrite}, {"wait", kWait},
-              {"setup", kSetup},     {"any", kAny}};
+              {"setup", kSetup},     {"binary", kBinary}, {"any", kAny}};
 
-// One mutex for the four numbers: arming while other threads call must not tear them.
+// One mutex for the numbers: arming while other threads call must not tear them.
 constinit std::mutex mutex;
 uint32_t armed = kNone;
 int fail_at = 0;
+bool for_good = false;
+uint32_t delayed = kNone;
+int delay_ms = 0;
 int seen = 0;
 int hits = 0;
 
 bool ShouldFail(Kind kind) {
-  const std::lock_guard lock(mutex);
-  if ((armed & kind) == 0) return false;
-  const bool fail = seen++ == fail_at;
-  hits += fail;
+  std::unique_lock lock(mutex);
+  const int sleep_ms = (delayed & kind) != 0 ? delay_ms : 0;
+  bool fail = false;
+  if ((armed & kind) != 0) {
+    fail = for_good ? seen >= fail_at : seen == fail_at;
+    ++seen;
+    hits += fail;
+  }
+  lock.unlock();
+  if (sleep_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(sleep_ms));
   return fail;
 }
 
-int Arm(const char* name, int n) {
-  if (name == nullptr || n < 0) return -1;
+/// Null where there is no such kind.
+const Kind* KindOf(const char* name) {
+  if (name == nullptr) return nullptr;
   for (const auto& row : kKinds) {
-    if (std::strcmp(row.name, name) != 0) continue;
-    const std::lock_guard lock(mutex);
-    armed = row.kind;
-    fail_at = n;
-    seen = hits = 0;
-    return 0;
+    if (std::strcmp(row.name, name) == 0) return &row.kind;
   }
-  return -1;
+  return nullptr;
+}
+
+int Arm(const char* name, int n, bool from) {
+  const Kind* const kind = KindOf(name);
+  if (kind == nullptr || n < 0) return -1;
+  const std::lock_guard lock(mutex);
+  armed = *kind;
+  fail_at = n;
+  for_good = from;
+  seen = hits = 0;
+  return 0;
 }
 
 template <auto Member, typename Fn>
@@ -86,6 +104,14 @@ struct SignatureOf<Member, R (CL_API_CALL* cl_icd_dispatch::*)(A...)> {
 
 using Table = cl_icd_dispatch;
 
+struct GetProgramInfo {
+  static cl_int CL_API_CALL Run(cl_program program, cl_program_info name, size_t size, void* value,
+                                size_t* size_ret) {
+    if (name == CL_PROGRAM_BINARIES && ShouldFail(kBinary)) return CL_OUT_OF_HOST_MEMORY;
+    return timcl_layer::next.clGetProgramInfo(program, name, size, value, size_ret);
+  }
+};
+
 template <Kind kind, cl_int error, auto... Members>
 void Fail() {
   (timcl_layer::Install<
@@ -100,7 +126,7 @@ void ArmFromEnvironment() {
   char* end = nullptr;
   const long number = n != nullptr ? std::strtol(n, &end, 10) : 0;
   const bool readable = n == nullptr || (end != n && *end == '\0' && number <= INT32_MAX);
-  if (readable && Arm(kind, static_cast<int>(number)) == 0) return;
+  if (readable && Arm(kind, static_cast<int>(number), false) == 0) return;
   // A misspelt fault would be a test that cannot fail.
   std::fprintf(stderr, "fault layer: TIMCL_FAULT_CALL=%s TIMCL_FAULT_N=%s makes no sense\n", kind,
                n != nullptr ? n : "");
@@ -134,13 +160,27 @@ static void timcl_layer::InstallHooks() {
   Fail<kWait, CL_OUT_OF_RESOURCES, &Table::clFinish, &Table::clWaitForEvents, &Table::clFlush>();
   Fail<kSetup, CL_OUT_OF_HOST_MEMORY, &Table::clCreateContext, &Table::clCreateContextFromType,
        &Table::clCreateCommandQueue, &Table::clCreateCommandQueueWithProperties>();
+  Install<&Table::clGetProgramInfo, GetProgramInfo>();
   ArmFromEnvironment();
 }
 
 extern "C" {
 
 __attribute__((visibility("default"))) int timcl_fault_arm(const char* kind, int n) {
-  return Arm(kind, n);
+  return Arm(kind, n, false);
+}
+
+__attribute__((visibility("default"))) int timcl_fault_arm_from(const char* kind, int n) {
+  return Arm(kind, n, true);
+}
+
+__attribute__((visibility("default"))) int timcl_fault_delay(const char* kind, int milliseconds) {
+  const Kind* const found = KindOf(kind);
+  if (found == nullptr || milliseconds < 0) return -1;
+  const std::lock_guard lock(mutex);
+  delayed = *found;
+  delay_ms = milliseconds;
+  return 0;
 }
 
 __attribute__((visibility("default"))) int timcl_fault_hits() {

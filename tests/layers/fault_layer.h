@@ -16,6 +16,7 @@
 //           SVMUnmap
 // wait      clFinish, clWaitForEvents, clFlush                    CL_OUT_OF_RESOURCES
 // setup     clCreateContext*, clCreateCommandQueue*               CL_OUT_OF_HOST_MEMORY
+// binary    clGetProgramInfo(CL_PROGRAM_BINARIES)                 CL_OUT_OF_HOST_MEMORY
 // any       all of these
 //
 // A failed call does not reach the layers and the driver below.
@@ -32,7 +33,12 @@ extern "C" {
 // "timcl_fault_arm": from now on, the call number n (0 = the next one) of this kind fails, once.
 // Kind "none" disarms. Returns 0, or -1 where the kind is unknown or n negative (nothing changes).
 typedef int (*timcl_fault_arm_fn)(const char* kind, int n);
-// "timcl_fault_hits": the failures made since it was armed: 0 or 1.
+// "timcl_fault_arm_from": the same, but every call from the n-th on fails, until it is armed anew.
+typedef int (*timcl_fault_arm_from_fn)(const char* kind, int n);
+// "timcl_fault_delay": from now on, each call of this kind first sleeps so long; "none" ends it.
+// Makes races wide, and what only seems to be done visible. Returns as arming does.
+typedef int (*timcl_fault_delay_fn)(const char* kind, int milliseconds);
+// "timcl_fault_hits": the failures made since it was armed: 0 or 1, or more with arm_from.
 typedef int (*timcl_fault_hits_fn)(void);
 // "timcl_fault_seen": the calls of the armed kind since it was armed, the failed one included.
 typedef int (*timcl_fault_seen_fn)(void);

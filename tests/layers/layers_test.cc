@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -241,6 +242,8 @@ void TestCount() {
       clCreateProgramWithBinary(c.context, 1, &c.device, &size, &read_only, nullptr, &error);
   EXPECT_EQ(error, CL_SUCCESS);
   n = Counts();
+  EXPECT_EQ(n.program_binaries, 1);
+  EXPECT_EQ(n.binaries_and_kernels, 0);
   EXPECT_EQ(n.compile_program, 1);
   EXPECT_EQ(n.link_program, 1);
   EXPECT_EQ(n.program_with_binary, 1);
@@ -326,6 +329,33 @@ void TestFault() {
       c.Close();
       if (failures > 0) std::printf("  (kind %s, n %d)\n", row.kind, n);
     }
+  }
+  // For good: from the n-th on, until it is armed anew.
+  {
+    EXPECT_EQ(Find<timcl_fault_arm_from_fn>("timcl_fault_arm_from")("buffer", 1), 0);
+    Computation c;
+    EXPECT_EQ(c.Open(), CL_SUCCESS);
+    EXPECT_EQ(c.Allocate(), CL_SUCCESS);
+    EXPECT_EQ(c.AllocatePart(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    EXPECT_EQ(c.AllocatePart(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    EXPECT_EQ(hits(), 2);
+    EXPECT_EQ(arm("none", 0), 0);
+    EXPECT_EQ(c.AllocatePart(), CL_SUCCESS);
+    c.Close();
+  }
+  // A delayed call passes all the same.
+  {
+    const auto delay = Find<timcl_fault_delay_fn>("timcl_fault_delay");
+    EXPECT_EQ(delay("bufer", 1), -1);
+    EXPECT_EQ(delay("buffer", -1), -1);
+    EXPECT_EQ(delay("buffer", 20), 0);
+    Computation c;
+    EXPECT_EQ(c.Open(), CL_SUCCESS);
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(c.Allocate(), CL_SUCCESS);
+    EXPECT_EQ(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(20), true);
+    EXPECT_EQ(delay("none", 0), 0);
+    c.Close();
   }
   // Only the n-th: the same call works when repeated.
   Computation c;

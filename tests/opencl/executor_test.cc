@@ -27,7 +27,7 @@ class Executor : public testing::TestWithParam<bool> {
  protected:
   static void SetUpTestSuite() {
     shared_ = OpenDevice();
-    copying_ = OpenDevice({}, true);
+    copying_ = OpenDevice(true);
   }
   static void TearDownTestSuite() {
     shared_.reset();
@@ -41,12 +41,8 @@ class Executor : public testing::TestWithParam<bool> {
     session_ = *session;
   }
   std::unique_ptr<PartitionKernel> Make(const PartitionPlan& plan) {
-    std::vector<BuiltKernel> kernels;
-    BuildStats stats;
-    const Status s = device_->programs().Kernels(plan.variants, "", &kernels, &stats);
-    EXPECT_TRUE(s.ok()) << s.message();
     return std::make_unique<PartitionKernel>(session_, std::make_shared<PartitionPlan>(plan),
-                                             kernels);
+                                             Build(device_, plan));
   }
   static void Run(PartitionKernel& kernel) {
     Status s = kernel.Execute();
@@ -66,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Memory, Executor, testing::Bool(), [](const auto& param
 /// y = 2 * (3 * x) + c, with 3 * x inside the partition.
 PartitionPlan ThreeSteps(size_t n) {
   PartitionPlan plan;
-  plan.variants = {BuiltInVariant(kScaleSource, "scale"), UserVariant(kAddSource, "add")};
+  SetPrograms(&plan, {BuiltInText(kScaleSource, "scale"), UserText(kAddSource, "add")});
   const size_t bytes = n * sizeof(float);
   plan.scratch_bytes = 512 + 2 * 512;
   const auto size = static_cast<int32_t>(n);
@@ -121,7 +117,7 @@ TEST_P(Executor, ValuesInsideThePartition) {
 
 PartitionPlan OneScale(int32_t n, float factor = 2.0f) {
   PartitionPlan plan;
-  plan.variants = {BuiltInVariant(kScaleSource, "scale")};
+  SetPrograms(&plan, {BuiltInText(kScaleSource, "scale")});
   plan.launches = {LaunchOf(
       0,
       {ArgOf(Arg::Kind::kInput, 0), ArgOf(Arg::Kind::kOutput, 0), ScalarArg(factor), ScalarArg(n)},
@@ -251,14 +247,12 @@ TEST_P(Executor, Errors) {
 TEST_P(Executor, LargestAllocation) {
   DeviceEntry entry = device_->entry();
   entry.caps.max_allocation = 1000;
-  auto device = Device::Open(entry, {});
+  auto device = Device::Open(entry);
   ASSERT_TRUE(device.ok());
   auto session = Session::Create(*device);
   ASSERT_TRUE(session.ok());
-  std::vector<BuiltKernel> kernels;
-  BuildStats stats;
   const PartitionPlan plan = OneScale(251);
-  ASSERT_TRUE((*device)->programs().Kernels(plan.variants, "", &kernels, &stats).ok());
+  const BuiltPrograms kernels = Build(*device, plan);
   PartitionKernel kernel(*session, std::make_shared<PartitionPlan>(plan), kernels);
   auto x = base::Storage::Allocate(1004), y = base::Storage::Allocate(1004);
   kernel::Io io;
@@ -283,10 +277,8 @@ TEST_P(Executor, LargestAllocation) {
 
 TEST_P(Executor, SessionsOfSeveralThreads) {
   // Built here, so that threads differ only in their sessions and share the programs.
-  std::vector<BuiltKernel> kernels;
-  BuildStats stats;
   const auto plan = std::make_shared<PartitionPlan>(OneScale(64));
-  ASSERT_TRUE(device_->programs().Kernels(plan->variants, "", &kernels, &stats).ok());
+  const BuiltPrograms kernels = Build(device_, *plan);
   std::vector<std::thread> threads;
   std::vector<int> wrong(4, -1);
   for (size_t t = 0; t < wrong.size(); ++t) {
@@ -316,14 +308,16 @@ TEST_P(Executor, SessionsOfSeveralThreads) {
 
 TEST_P(Executor, LocalMemory) {
   PartitionPlan plan;
-  plan.variants = {UserVariant(
-      "__kernel void reverse(__global const float* x, __global float* y, __local float* t) {\n"
-      "  int i = get_local_id(0), n = get_local_size(0);\n"
-      "  t[i] = x[get_global_id(0)];\n"
-      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-      "  y[get_global_id(0)] = t[n - 1 - i];\n"
-      "}\n",
-      "reverse")};
+  SetPrograms(
+      &plan,
+      {UserText(
+          "__kernel void reverse(__global const float* x, __global float* y, __local float* t) {\n"
+          "  int i = get_local_id(0), n = get_local_size(0);\n"
+          "  t[i] = x[get_global_id(0)];\n"
+          "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+          "  y[get_global_id(0)] = t[n - 1 - i];\n"
+          "}\n",
+          "reverse")});
   Arg local;
   local.kind = Arg::Kind::kLocal, local.bytes = 16;
   plan.launches = {

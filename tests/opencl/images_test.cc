@@ -16,7 +16,7 @@ class Images : public testing::TestWithParam<bool> {
  protected:
   static void SetUpTestSuite() {
     shared_ = OpenDevice();
-    copying_ = OpenDevice({}, true);
+    copying_ = OpenDevice(true);
   }
   static void TearDownTestSuite() {
     shared_.reset();
@@ -33,7 +33,7 @@ class Images : public testing::TestWithParam<bool> {
   Status Run(const std::string& source, const kernel::Io& io, std::vector<size_t> global,
              const std::vector<Arg>& scalars = {}) {
     auto plan = std::make_shared<PartitionPlan>();
-    plan->variants = {UserVariant(source, "f", true)};
+    SetPrograms(plan.get(), {UserText(source, "f", true)});
     std::vector<Arg> args;
     for (size_t i = 0; i < io.inputs.size(); ++i) args.push_back(ArgOf(Arg::Kind::kInput, i));
     for (size_t i = 0; i < io.outputs.size(); ++i) args.push_back(ArgOf(Arg::Kind::kOutput, i));
@@ -42,9 +42,9 @@ class Images : public testing::TestWithParam<bool> {
     return RunPlan(plan, io);
   }
   Status RunPlan(const std::shared_ptr<PartitionPlan>& plan, const kernel::Io& io) {
-    std::vector<BuiltKernel> kernels;
+    BuiltPrograms kernels;
     BuildStats stats;
-    TIMCL_TRY(device_->programs().Kernels(plan->variants, "", &kernels, &stats));
+    TIMCL_TRY(ProgramCache(device_, {}).Build(plan->programs, "", &kernels, &stats));
     PartitionKernel kernel(session_, plan, kernels);
     TIMCL_TRY(kernel.Prepare(io));
     warnings_ = kernel.warnings();
@@ -220,13 +220,10 @@ TEST_P(Images, MemoryWithoutRoomIsCopied) {
 
 TEST_P(Images, SwapBetweenOurMemoryAndTheUsers) {
   auto plan = std::make_shared<PartitionPlan>();
-  plan->variants = {UserVariant(kNegate, "f", true)};
+  SetPrograms(plan.get(), {UserText(kNegate, "f", true)});
   plan->launches = {
       LaunchOf(0, {ArgOf(Arg::Kind::kInput, 0), ArgOf(Arg::Kind::kOutput, 0)}, {4, 1})};
-  std::vector<BuiltKernel> kernels;
-  BuildStats stats;
-  EXPECT_OK(device_->programs().Kernels(plan->variants, "", &kernels, &stats));
-  PartitionKernel kernel(session_, plan, kernels);
+  PartitionKernel kernel(session_, plan, Build(device_, *plan));
   auto x = FloatStorage({1, 2, 3}), y = FloatStorage({0, 0, 0});
   kernel::Io io;
   io.inputs = {BufferOf(F32({3}), x.get(), "x")};
@@ -265,7 +262,7 @@ TEST_P(Images, OneMemorySeenWithTwoShapes) {
 TEST_P(Images, ConstantsAndPersistentValues) {
   // y = -(-(c)) with the value between in persistent memory, its header in front.
   auto plan = std::make_shared<PartitionPlan>();
-  plan->variants = {UserVariant(kNegate, "f", true)};
+  SetPrograms(plan.get(), {UserText(kNegate, "f", true)});
   auto c = std::make_shared<std::vector<std::byte>>(24);
   const float values[6] = {1, 2, 3, 4, 5, 6};
   std::memcpy(c->data(), values, sizeof values);
@@ -312,21 +309,41 @@ TEST_P(Images, CompilerSpeaksOfTheUsersLines) {
   EXPECT_THAT(s.message(), HasSubstr("test.cl:3"));
 }
 
+TEST_P(Images, APartitionOutputThatIsAlsoRead) {
+  // y = -x is an output and what the second launch reads; neither memory has room for a header.
+  auto plan = std::make_shared<PartitionPlan>();
+  SetPrograms(plan.get(), {UserText(kNegate, "f", true)});
+  Arg read_again = ArgOf(Arg::Kind::kOutput, 0);
+  read_again.reads = true, read_again.writes = false;
+  plan->launches = {
+      LaunchOf(0, {ArgOf(Arg::Kind::kInput, 0), ArgOf(Arg::Kind::kOutput, 0)}, {4, 1}),
+      LaunchOf(0, {read_again, ArgOf(Arg::Kind::kOutput, 1)}, {4, 1})};
+  alignas(64) float mine[3][16] = {{1, 2, 3}, {}, {}};
+  auto x = base::Storage::Wrap(mine[0], 12), y = base::Storage::Wrap(mine[1], 12);
+  auto z = base::Storage::Wrap(mine[2], 12);
+  kernel::Io io;
+  io.inputs = {BufferOf(F32({3}), x.get(), "x")};
+  io.outputs = {BufferOf(F32({3}), y.get(), "y"), BufferOf(F32({3}), z.get(), "z")};
+  EXPECT_OK(RunPlan(plan, io));
+  EXPECT_EQ(Floats(*y), (std::vector<float>{-1, -2, -3}));
+  EXPECT_EQ(Floats(*z), (std::vector<float>{1, 2, 3}));
+}
+
 TEST(ImagesCache, ParametersComeBackFromDisk) {
   TemporaryFolder folder;
-  const std::vector<Variant> variants = {UserVariant(kNegate, "f", true)};
-  for (int process = 0; process < 2; ++process) {
-    auto device = OpenDevice({folder.path(), ""});
+  for (size_t process = 0; process < 2; ++process) {
+    auto device = OpenDevice();
     auto session = Session::Create(device);
     ASSERT_TRUE(session.ok());
-    std::vector<BuiltKernel> kernels;
-    BuildStats stats;
-    EXPECT_OK(device->programs().Kernels(variants, "", &kernels, &stats));
-    EXPECT_EQ(stats.programs_from_cache, static_cast<size_t>(process));
-    EXPECT_EQ(kernels[0].parameters,
-              (std::vector<ParameterKind>{ParameterKind::kImage2d, ParameterKind::kImage2d}));
     auto plan = std::make_shared<PartitionPlan>();
-    plan->variants = variants;
+    SetPrograms(plan.get(), {UserText(kNegate, "f", true)});
+    ProgramCache cache(device, {.cache_dir = folder.path(), .even_if_driver_caches = true});
+    BuiltPrograms kernels;
+    BuildStats stats;
+    EXPECT_OK(cache.Build(plan->programs, "", &kernels, &stats));
+    EXPECT_EQ(stats.from_disk, process);
+    EXPECT_EQ(kernels[0]->parameters.at("f"),
+              (std::vector<ParameterKind>{ParameterKind::kImage2d, ParameterKind::kImage2d}));
     plan->launches = {
         LaunchOf(0, {ArgOf(Arg::Kind::kInput, 0), ArgOf(Arg::Kind::kOutput, 0)}, {4, 1})};
     PartitionKernel kernel(*session, plan, kernels);
@@ -338,7 +355,6 @@ TEST(ImagesCache, ParametersComeBackFromDisk) {
     EXPECT_OK(kernel.Execute());
     EXPECT_OK(kernel.Wait());
     EXPECT_EQ(Floats(*y), (std::vector<float>{-1, -2, -3}));
-    device->programs().Flush();
   }
 }
 

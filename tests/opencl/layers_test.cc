@@ -33,7 +33,7 @@ struct Work {
 
   explicit Work(const DeviceEntry& entry) : entry_(entry) {
     plan = std::make_shared<PartitionPlan>();
-    plan->variants = {UserVariant(kSource, "f", true)};
+    SetPrograms(plan.get(), {UserText(kSource, "f", true)});
     auto c = std::make_shared<std::vector<std::byte>>(16);
     const float values[4] = {10, 20, 30, 40};
     std::memcpy(c->data(), values, sizeof values);
@@ -46,13 +46,14 @@ struct Work {
   /// Everything that is not there yet, then one run.
   Status Run() {
     if (device == nullptr) {
-      TIMCL_ASSIGN(device, Device::Open(entry_, {}));
+      TIMCL_ASSIGN(device, Device::Open(entry_));
     }
     if (kernel == nullptr) {
       TIMCL_ASSIGN(auto session, Session::Create(device));
-      std::vector<BuiltKernel> kernels;
+      BuiltPrograms kernels;
       BuildStats stats;
-      TIMCL_TRY(device->programs().Kernels(plan->variants, "", &kernels, &stats));
+      ProgramCache programs(device, {});
+      TIMCL_TRY(programs.Build(plan->programs, "", &kernels, &stats));
       kernel::Io io;
       io.inputs = {BufferOf(F32({4}), in.get(), "x")};
       io.outputs = {BufferOf(F32({4}), out.get(), "y")};
@@ -101,6 +102,68 @@ TEST_P(Layers, OneSynchronisationAndNoAllocation) {
               entry_.caps.shared_memory ? 0 : 2);
     EXPECT_EQ(Floats(*work.out)[0], 10.0f + static_cast<float>(round));
   }
+}
+
+/// Two launches of one partition.
+struct TwoLaunches : Work {
+  explicit TwoLaunches(const DeviceEntry& entry) : Work(entry) {
+    plan->launches.push_back(plan->launches[0]);
+  }
+};
+
+TEST_P(Layers, AFailedExecuteWaits) {
+  const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
+  TwoLaunches work(entry_);
+  ASSERT_TRUE(work.Run().ok());
+  // The first launch is under way by then: its input is copied, then it is enqueued, and its output
+  // is copied where it is an image without room for its header.
+  ASSERT_EQ(arm("enqueue", 3), 0);
+  const timcl_counts before = Snapshot();
+  const Status status = work.kernel->Execute();
+  EXPECT_EQ(status.code(), Code::kDevice) << status.message();
+  arm("none", 0);
+  const timcl_counts after = Snapshot();
+  EXPECT_GT(after.enqueue_kernel, before.enqueue_kernel);
+  EXPECT_EQ(after.finish - before.finish, 1) << "nothing may still write when Execute has failed";
+  EXPECT_TRUE(work.Run().ok());
+}
+
+TEST_P(Layers, WhatEndsWaits) {
+  for (const bool session_alone : {false, true}) {
+    Work work(entry_);
+    ASSERT_TRUE(work.Run().ok());
+    const timcl_counts before = Snapshot();
+    if (session_alone) {
+      auto session = Session::Create(work.device);
+      ASSERT_TRUE(session.ok());
+      (*session)->NoteWork();
+      session->reset();
+    } else {
+      ASSERT_TRUE(work.kernel->Execute().ok());
+      work.kernel.reset();
+    }
+    EXPECT_EQ(Snapshot().finish - before.finish, 1);
+  }
+}
+
+/// After a failed wait nobody knows what has arrived on the device.
+TEST_P(Layers, InputsAreSentAgainAfterAFailure) {
+  const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
+  Work work(entry_);
+  work.plan->host_inputs = {true};
+  work.in = FloatStorage({1, 2, 3, 4});  // not the user's own, which is always sent
+  ASSERT_TRUE(work.Run().ok());
+  const timcl_counts steady = Snapshot();
+  ASSERT_TRUE(work.Run().ok());
+  EXPECT_EQ(Snapshot().nonblocking_transfer - steady.nonblocking_transfer,
+            entry_.caps.shared_memory ? 0 : 1);
+  ASSERT_EQ(arm("wait", 0), 0);
+  EXPECT_FALSE(work.Run().ok());
+  arm("none", 0);
+  const timcl_counts before = Snapshot();
+  EXPECT_TRUE(work.Run().ok());
+  EXPECT_EQ(Snapshot().nonblocking_transfer - before.nonblocking_transfer,
+            entry_.caps.shared_memory ? 0 : 2);
 }
 
 TEST_P(Layers, EveryCallMayFail) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/opencl/compile/unit.h"
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/program_cache.h"
@@ -48,14 +49,13 @@ class TemporaryFolder {
 };
 
 /// The chosen device; `copies`: as if it had memory of its own.
-inline std::shared_ptr<Device> OpenDevice(const ProgramCacheOptions& options = {},
-                                          bool copies = false) {
+inline std::shared_ptr<Device> OpenDevice(bool copies = false) {
   auto choice = ChooseDevice("", "");
   EXPECT_TRUE(choice.ok()) << choice.status().message();
   if (!choice.ok()) return nullptr;
   DeviceEntry entry = choice->chosen();
   if (copies) entry.caps.shared_memory = false;
-  auto device = Device::Open(entry, options);
+  auto device = Device::Open(entry);
   EXPECT_TRUE(device.ok()) << device.status().message();
   return device.ok() ? *device : nullptr;
 }
@@ -84,6 +84,7 @@ inline std::vector<float> Floats(const kernel::Memory& m, size_t offset = 0) {
 inline Arg ArgOf(Arg::Kind kind, size_t index) {
   Arg a;
   a.kind = kind, a.index = index;
+  a.reads = kind != Arg::Kind::kOutput, a.writes = kind == Arg::Kind::kOutput;
   return a;
 }
 inline Arg InternalArg(size_t offset, size_t bytes) {
@@ -99,23 +100,36 @@ Arg ScalarArg(T value) {
   return a;
 }
 
-inline Variant UserVariant(const std::string& source, const std::string& entry,
-                           bool images = false) {
-  Variant v;
-  v.user = true, v.entry = entry, v.origin = "test.cl", v.images = images;
-  v.text = source;
+/// A program of one kernel function; `images`: with the prelude that emulates them.
+inline std::shared_ptr<const ProgramText> UserText(const std::string& source,
+                                                   const std::string& function,
+                                                   bool images = false) {
+  ProgramText text{source, "", "test.cl", {function}, true, images};
   if (images) {
-    auto text = WithImagePrelude(source, "test.cl");
-    EXPECT_TRUE(text.ok()) << text.status().message();
-    if (text.ok()) v.text = *text;
+    auto with_prelude = WithImagePrelude(source, "test.cl");
+    EXPECT_TRUE(with_prelude.ok()) << with_prelude.status().message();
+    if (with_prelude.ok()) text.source = *with_prelude;
   }
-  return v;
+  return std::make_shared<ProgramText>(std::move(text));
 }
-inline Variant BuiltInVariant(const std::string& source, const std::string& entry) {
-  Variant v;
-  v.entry = entry, v.origin = entry + ".cl";
-  v.text = "#line 1 \"" + entry + ".cl\"\n" + source + "\n";
-  return v;
+inline std::shared_ptr<const ProgramText> BuiltInText(const std::string& source,
+                                                      const std::string& function) {
+  return std::make_shared<ProgramText>(ProgramText{source, "", function + ".cl", {function}});
+}
+/// The plan's kernels: one per program.
+inline void SetPrograms(PartitionPlan* plan,
+                        std::vector<std::shared_ptr<const ProgramText>> programs) {
+  plan->programs = std::move(programs);
+  plan->kernels.clear();
+  for (size_t i = 0; i < plan->programs.size(); ++i)
+    plan->kernels.push_back({i, plan->programs[i]->functions[0]});
+}
+inline BuiltPrograms Build(const std::shared_ptr<Device>& device, const PartitionPlan& plan) {
+  BuiltPrograms programs;
+  BuildStats stats;
+  const Status s = ProgramCache(device, {}).Build(plan.programs, "", &programs, &stats);
+  EXPECT_TRUE(s.ok()) << s.message();
+  return programs;
 }
 
 inline Launch LaunchOf(size_t variant, std::vector<Arg> args, std::vector<size_t> global) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace tim::vx::runtime {
 namespace {
 
@@ -22,6 +24,7 @@ class FakeKernel : public kernel::Kernel {
   }
   Status Execute() override {
     journal_->push_back("run " + name_);
+    if (throws_) throw std::runtime_error("thrown by " + name_);
     return execute_;
   }
   Status Wait() override {
@@ -35,6 +38,7 @@ class FakeKernel : public kernel::Kernel {
   Journal* journal_;
   kernel::Io io_;
   Status prepare_, execute_, wait_;
+  bool throws_ = false;
 };
 
 class FakeBackend : public Backend {
@@ -136,6 +140,26 @@ TEST_F(ExecutableTest, AFailureOnTheHostFindsNothingUnderWay) {
   ASSERT_TRUE(Create().ok());
   kernels_[1]->execute_ = Code::kInternal;
   EXPECT_EQ(exe_->Run().code(), Code::kInternal);
+  EXPECT_THAT(journal_, ElementsAre("run a", "wait a", "run b"));
+}
+
+TEST_F(ExecutableTest, AnExceptionWaitsForWhatIsUnderWay) {
+  Make({&one_, &one_, &one_});
+  ASSERT_TRUE(Create().ok());
+  kernels_[1]->throws_ = true;
+  EXPECT_THROW((void)exe_->Run(), std::runtime_error);
+  EXPECT_THAT(journal_, ElementsAre("run a", "run b", "wait b"));
+  journal_.clear();
+  kernels_[1]->throws_ = false;
+  EXPECT_TRUE(exe_->Run().ok());
+  EXPECT_THAT(journal_, ElementsAre("run a", "run b", "run c", "wait c"));
+}
+
+TEST_F(ExecutableTest, AnExceptionOnTheHostFindsNothingUnderWay) {
+  Make({&one_, nullptr});
+  ASSERT_TRUE(Create().ok());
+  kernels_[1]->throws_ = true;
+  EXPECT_THROW((void)exe_->Run(), std::runtime_error);
   EXPECT_THAT(journal_, ElementsAre("run a", "wait a", "run b"));
 }
 

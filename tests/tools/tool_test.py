@@ -95,4 +95,48 @@ def coverage():
         has(err, "Zzz.json", "not a coverage file")
 
 
-{"usage": usage, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
+def cache():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        ours, pocl = root / "ours", root / "pocl"
+        env = {"TIMCL_CACHE_DIR": str(ours), "POCL_CACHE_DIR": str(pocl)}
+        for what in ("list", "verify", "clear"):  # nothing there is nothing wrong
+            code, out, _ = call("cache", what, **env)
+            assert code == 0, out
+            has(out, str(ours), str(pocl), " 0 ")
+        ours.mkdir(mode=0o700)
+        damaged = ours / ("0" * 32 + ".bin")
+        damaged.write_bytes(b"no program")
+        damaged.chmod(0o600)
+        program = pocl / "AB" / "CDEFGH"
+        (program / "kernel" / "0-0-0").mkdir(parents=True)
+        (program / "program.bc").write_bytes(b"x" * 3000)
+        library = program / "kernel" / "0-0-0" / "kernel.so"
+        library.write_bytes(b"y" * 1096)
+        (pocl / "of_another").write_text("stays")
+        for path in (program / "program.bc", library):
+            path.chmod(0o600)
+        code, out, _ = call("cache", "list", **env)
+        assert code == 0
+        has(out, "1 programs", "not used: damaged", "AB/CDEFGH", "4 KiB", "2 files")
+        code, out, _ = call("cache", "list", "--of=pocl", **env)
+        assert code == 0 and "timcl" not in out, out
+        code, out, err = call("cache", "verify", **env)
+        assert code == 1
+        has(out, "damaged")
+        has(err, "1 cannot be used")
+        assert call("cache", "verify", "--of=pocl", **env)[0] == 0
+        library.chmod(0o666)
+        code, out, _ = call("cache", "verify", "--of=pocl", **env)
+        assert code == 1
+        has(out, "kernel.so: others may write it")
+        code, out, _ = call("cache", "clear", **env)
+        assert code == 0
+        has(out, "1 files removed", "1 programs removed")
+        assert list(ours.iterdir()) == [] and list(pocl.iterdir()) == [pocl / "of_another"]
+    code, _, err = call("cache")
+    assert code != 0
+    has(err, "subcommand")
+
+
+{"usage": usage, "cache": cache, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()

@@ -17,8 +17,12 @@ namespace {
 
 class OpenClBackend : public Backend {
  public:
-  OpenClBackend(std::shared_ptr<Device> device, BackendOptions options, std::string reason)
-      : device_(std::move(device)), options_(std::move(options)), reason_(std::move(reason)) {
+  OpenClBackend(std::shared_ptr<Device> device, const ProgramCacheOptions& cache,
+                BackendOptions options, std::string reason)
+      : device_(std::move(device)),
+        programs_(device_, cache),
+        options_(std::move(options)),
+        reason_(std::move(reason)) {
     const DeviceCaps& caps = device_->caps();
     info_ = {"opencl", caps.vendor, caps.driver, caps.name};
   }
@@ -46,17 +50,23 @@ class OpenClBackend : public Backend {
 
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
-    std::vector<Unit> compiled(parts.size());
-    for (size_t p = 0; p < parts.size(); ++p) {
-      Unit& unit = compiled[p];
-      TIMCL_TRY(Select(parts[p], device_->caps(), &unit));
+    std::vector<Emitted> emitted;
+    for (const GraphView& part : parts) {
+      Unit unit;
+      TIMCL_TRY(Select(part, device_->caps(), &unit));
       if (env.fuse) Fuse(&unit);
       Alias(&unit);
-      TIMCL_ASSIGN(Emitted emitted, Emit(&unit, device_->caps(), options_.kernel_dir));
+      TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), options_.kernel_dir));
       units->refusals.merge(unit.refusals);
-      auto plan = std::make_shared<PartitionPlan>(std::move(emitted.plan));
-      units->kernel_of.merge(emitted.kernel_of);
-      units->refused_kernels.merge(emitted.refused);
+      emitted.push_back(std::move(one));
+    }
+    std::vector<Emitted*> all;
+    for (Emitted& one : emitted) all.push_back(&one);
+    AssemblePrograms(all, options_.kernel_dir);
+    for (Emitted& one : emitted) {
+      auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
+      units->kernel_of.merge(one.kernel_of);
+      units->refused_kernels.merge(one.refused);
       units->launches += plan->launches.size();
       for (const Constant& c : plan->constants)
         units->constant_bytes += c.data ? c.data->size() : c.memory->bytes();
@@ -70,27 +80,19 @@ class OpenClBackend : public Backend {
   Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
               const CompileEnv& env, LoadedUnits* units) override {
     TIMCL_ASSIGN(std::shared_ptr<Session> session, Session::Create(device_));
-    std::vector<std::shared_ptr<const PartitionPlan>> plans;
-    std::vector<Variant> variants;
     for (const Call& call : calls) {
-      plans.push_back(std::static_pointer_cast<const PartitionPlan>(modules[call.module].live));
-      variants.insert(variants.end(), plans.back()->variants.begin(), plans.back()->variants.end());
-    }
-    // What the whole graph lacks is built together.
-    std::vector<BuiltKernel> kernels;
-    BuildStats stats;
-    if (const Status built = device_->programs().Kernels(variants, env.dump_dir, &kernels, &stats);
-        !built.ok()) {
-      return FindCulprits(built, plans, env, units);
-    }
-    units->programs_built = stats.programs_built;
-    units->programs_from_cache = stats.programs_from_cache;
-    auto at = kernels.begin();
-    for (const auto& plan : plans) {
-      const auto end = at + static_cast<std::ptrdiff_t>(plan->variants.size());
+      const auto plan = std::static_pointer_cast<const PartitionPlan>(modules[call.module].live);
+      // Partitions share programs: the first that has one builds it, the others find it.
+      BuiltPrograms programs;
+      BuildStats stats;
+      if (const Status built = programs_.Build(plan->programs, env.dump_dir, &programs, &stats);
+          !built.ok()) {
+        TIMCL_TRY(FindCulprits(built, *plan, env, units));
+      }
+      units->programs_built += stats.built;
+      units->programs_from_cache += stats.from_disk;
       units->kernels.push_back(
-          std::make_unique<PartitionKernel>(session, plan, std::vector<BuiltKernel>(at, end)));
-      at = end;
+          std::make_unique<PartitionKernel>(session, plan, std::move(programs)));
     }
     return Status();
   }
@@ -98,23 +100,27 @@ class OpenClBackend : public Backend {
  private:
   /// Something does not build: the ops whose kernels do not build alone are refused. The failure
   /// itself where none is found, or where it is not about kernels.
-  Status FindCulprits(const Status& failure,
-                      const std::vector<std::shared_ptr<const PartitionPlan>>& plans,
-                      const CompileEnv& env, LoadedUnits* units) {
+  Status FindCulprits(const Status& failure, const PartitionPlan& plan, const CompileEnv& env,
+                      LoadedUnits* units) {
     if (failure.code() != Code::kKernelBuild) return failure;
-    for (const auto& plan : plans) {
-      for (size_t v = 0; v < plan->variants.size(); ++v) {
-        std::vector<BuiltKernel> kernels;
-        BuildStats stats;
-        const Status alone =
-            device_->programs().Kernels({plan->variants[v]}, env.dump_dir, &kernels, &stats);
-        if (alone.ok()) continue;
-        for (const Launch& launch : plan->launches) {
-          if (launch.variant == v) units->refusals.emplace(launch.op, alone);
-        }
+    const size_t before = units->refusals.size();
+    for (size_t k = 0; k < plan.kernels.size(); ++k) {
+      const ProgramText& whole = *plan.programs[plan.kernels[k].program];
+      auto alone = std::make_shared<ProgramText>(whole);
+      for (size_t f = 0; f < whole.alone.size(); ++f) {
+        if (whole.functions[f] != plan.kernels[k].function) continue;
+        alone->source = whole.alone[f];
+        alone->functions.clear();  // they have other names there
+      }
+      BuiltPrograms programs;
+      BuildStats stats;
+      const Status built = programs_.Build({alone}, env.dump_dir, &programs, &stats);
+      if (built.ok()) continue;
+      for (const Launch& launch : plan.launches) {
+        if (launch.variant == k) units->refusals.emplace(launch.op, built);
       }
     }
-    return units->refusals.empty() ? failure : Status();
+    return units->refusals.size() == before ? failure : Status();
   }
 
   /// Too large for the device is an error, not a refusal: the reference would take such an op and
@@ -138,6 +144,7 @@ class OpenClBackend : public Backend {
   }
 
   std::shared_ptr<Device> device_;
+  ProgramCache programs_;
   BackendOptions options_;
   std::string reason_;
   BackendInfo info_;
@@ -153,10 +160,10 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   }
   ProgramCacheOptions cache;
   cache.cache_dir = options.cache_dir;
-  cache.kernel_dir = options.kernel_dir;
-  TIMCL_ASSIGN(std::shared_ptr<Device> device, Device::Open(choice.chosen(), cache));
+  cache.even_if_driver_caches = options.cache_even_if_driver_does;
+  TIMCL_ASSIGN(std::shared_ptr<Device> device, Device::Open(choice.chosen()));
   return std::shared_ptr<Backend>(
-      std::make_shared<OpenClBackend>(std::move(device), options, choice.chosen().verdict));
+      std::make_shared<OpenClBackend>(std::move(device), cache, options, choice.chosen().verdict));
 }
 
 uint64_t MaxAllocationOf(const Backend& backend) {

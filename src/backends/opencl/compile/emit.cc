@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "backends/opencl/compile/unit.h"
-#include "backends/opencl/run/images.h"
 #include "base/checked.h"
 #include "runtime/arena.h"
 
@@ -20,6 +19,8 @@ class Emitter {
       : unit_(*unit), caps_(caps), kernel_dir_(kernel_dir) {}
 
   Result<Emitted> Run() {
+    for (const TensorView& t : unit_.part.Inputs())
+      result_.plan.host_inputs.push_back(t.is_graph_input());
     for (const Group& group : unit_.groups) {
       if (group.gone) continue;
       if (group.no_launch) {
@@ -83,7 +84,7 @@ class Emitter {
       const Operand& o = spec.operands[k];
       TIMCL_TRY(AddOperand(group, spec, o, step, scratch_ids, &launch));
       if (o.kind == Operand::Kind::kOutput && o.index == 0) {
-        for (const TensorView& other : group.others) AddTensor(other, spec, step, &launch);
+        for (const TensorView& other : group.others) AddTensor(other, true, spec, step, &launch);
       }
       for (const kernels::ScalarArg& s : extra[k]) {
         if (s.is_float) {
@@ -113,7 +114,7 @@ class Emitter {
     const OpView& op = group.op;
     Variant variant;
     if (!spec.user_source.empty()) {
-      TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, op.label(), kernel_dir_));
+      TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, std::string(op.kind()), kernel_dir_));
       variant.entry = spec.entry;
       variant.origin = op.label();
       variant.options = spec.build_options;
@@ -144,12 +145,12 @@ class Emitter {
   }
 
   size_t AddVariant(Variant v) {
-    for (size_t i = 0; i < result_.plan.variants.size(); ++i) {
-      const Variant& other = result_.plan.variants[i];
+    for (size_t i = 0; i < result_.variants.size(); ++i) {
+      const Variant& other = result_.variants[i];
       if (other.text == v.text && other.entry == v.entry && other.options == v.options) return i;
     }
-    result_.plan.variants.push_back(std::move(v));
-    return result_.plan.variants.size() - 1;
+    result_.variants.push_back(std::move(v));
+    return result_.variants.size() - 1;
   }
 
   /// Memory that lives inside the partition; its place is set by PlaceInternals.
@@ -175,7 +176,7 @@ class Emitter {
           return op.Error(
               Code::kInternal,
               fmt::format("its kernel asks for operand {}, which is left out", o.index));
-        AddTensor(t, spec, step, launch);
+        AddTensor(t, o.kind == Kind::kInput, spec, step, launch);
         return Status();
       }
       case Kind::kData: {
@@ -212,8 +213,11 @@ class Emitter {
     return Status();
   }
 
-  void AddTensor(const TensorView& t, const KernelSpec& spec, int step, Launch* launch) {
+  void AddTensor(const TensorView& t, bool input, const KernelSpec& spec, int step,
+                 Launch* launch) {
     Arg arg;
+    arg.reads = input;
+    arg.writes = !input;
     const int value = unit_.root(t.id());
     const Place& place = unit_.places.at(value);
     arg.type = t.type();

@@ -73,14 +73,35 @@ void Fuse(Unit* unit);
 /// memory, unless both belong to the outside.
 void Alias(Unit* unit);
 
+/// The text of one kernel function before it is put into a program.
+struct Variant {
+  std::string text;     // kernels::VariantText::text, or the user's source with its prelude
+  std::string entry;    // function in the text; built-in ones are renamed in the program
+  std::string origin;   // source file or op label, for messages
+  std::string options;  // user's build options; built-in ones have none
+  bool user = false;    // a program of its own
+  bool images = false;  // see ProgramText
+};
+
 struct Emitted {
-  PartitionPlan plan;
+  PartitionPlan plan;             // programs and kernels are set by AssemblePrograms
+  std::vector<Variant> variants;  // Launch::variant counts these
   std::map<int, std::string> kernel_of;
   std::map<int, std::vector<std::string>> refused;
 };
 /// Asks each kernel for its launches, writes their texts, and packs what lives inside the
 /// partition. A kernel that refuses here is noted in unit->refusals.
 Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir);
+
+/// Puts the variants of one graph's partitions into programs: all built-in ones into one, sorted,
+/// so that its text (which is what caches know it by) depends on the graph alone and not on the
+/// order of its ops or on graphs compiled before; each user's one into its own.
+void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string& kernel_dir);
+
+/// The image prelude, then `#line 1 "<origin>"`, then the source unchanged, so that messages of the
+/// compiler speak of the user's lines. `kernel_dir`: value of TIMCL_KERNEL_DIR.
+Result<std::string> WithImagePrelude(const std::string& user_source, const std::string& origin,
+                                     const std::string& kernel_dir = "");
 
 /// One line per group, for tests and dumps:
 ///   #2 Conv2d 'general' (%0, %1) -> %5 + Relu, Clip

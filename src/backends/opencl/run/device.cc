@@ -1,15 +1,19 @@
 // Listing and choosing OpenCL devices: see device.h.
 #include "backends/opencl/run/device.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "backends/opencl/run/cl_error.h"
-#include "backends/opencl/run/program_cache.h"
+#include "backends/opencl/run/process.h"
+#include "base/env.h"
 #include "base/log.h"
 
 namespace tim::vx::opencl {
@@ -50,6 +54,7 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
            : (type & CL_DEVICE_TYPE_CPU) != 0         ? DeviceType::kCpu
                                                       : DeviceType::kOther;
   e.pocl = Contains(caps.platform, "portable computing language");
+  e.caches_programs = e.pocl;
   for (const char* name : {"llvmpipe", "swrast", "softpipe", "swiftshader"}) {
     e.software_rasterizer = e.software_rasterizer || Contains(caps.name, name);
   }
@@ -119,22 +124,88 @@ std::string Listing(const std::vector<DeviceEntry>& entries) {
   return text;
 }
 
-/// What the loader looked at, in words: each folder with its driver files, or that it is not there.
-std::string DriverFiles(const std::string& icd_vendors) {
+/// What is wrong with a driver file, in words; "" when the library that it names can be loaded.
+std::string FaultOf(const std::filesystem::path& icd) {
+  std::ifstream file(icd);
+  std::string library;
+  std::getline(file, library);
+  if (library.empty()) return "it names no library";
+  // The loader has tried the same, and told nobody.
+  void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (loaded == nullptr) {
+    const char* const why = dlerror();
+    return fmt::format("its library cannot be loaded: {}", why != nullptr ? why : library);
+  }
+  dlclose(loaded);
+  return "";
+}
+
+struct DriverFiles {
+  std::string text;  // where the loader looked: each driver file, or that there is none
+  bool any = false;
+  std::vector<std::string> faults;
+};
+DriverFiles LookAtDriverFiles(const std::string& icd_vendors) {
   namespace fs = std::filesystem;
   const std::string place = icd_vendors.empty() ? "/etc/OpenCL/vendors" : icd_vendors;
-  std::string text = icd_vendors.empty() ? place : "OCL_ICD_VENDORS=" + place;
+  DriverFiles found;
+  found.text = icd_vendors.empty() ? place : "OCL_ICD_VENDORS=" + place;
   std::error_code error;
-  if (!fs::exists(place, error)) return text + " (does not exist)";
-  if (!fs::is_directory(place, error)) return text + " (a file)";
-  std::vector<std::string> files;
-  fs::directory_iterator it(place, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    if (it->path().extension() == ".icd") files.push_back(it->path().filename().string());
+  std::vector<fs::path> files;
+  if (!fs::exists(place, error)) {
+    found.text += " (does not exist)";
+    return found;
   }
-  std::sort(files.begin(), files.end());
-  return text +
-         (files.empty() ? " (no .icd file in it)" : fmt::format(" ({})", fmt::join(files, ", ")));
+  if (!fs::is_directory(place, error)) {
+    found.text += " (a file)";
+    if (fs::path(place).extension() == ".icd") files.push_back(place);
+  } else {
+    fs::directory_iterator it(place, error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+      if (it->path().extension() == ".icd") files.push_back(it->path());
+    }
+    std::sort(files.begin(), files.end());
+    std::vector<std::string> names;
+    for (const fs::path& f : files) names.push_back(f.filename().string());
+    found.text +=
+        names.empty() ? " (no .icd file in it)" : fmt::format(" ({})", fmt::join(names, ", "));
+  }
+  found.any = !files.empty();
+  for (const fs::path& f : files) {
+    const std::string fault = FaultOf(f);
+    if (!fault.empty()) found.faults.push_back(fmt::format("{}: {}", f.string(), fault));
+  }
+  return found;
+}
+
+Status NoDevice(const std::vector<std::string>& failures, const std::string& icd_vendors) {
+  const DriverFiles files = LookAtDriverFiles(icd_vendors);
+  std::string text = "there is no OpenCL device";
+  for (const auto* list : {&failures, &files.faults}) {
+    for (const std::string& f : *list) text += "; " + f;
+  }
+  text += fmt::format(". Drivers were looked for in {}. ", files.text);
+  const std::string pocl_dir = base::Environment::Process().PoclCacheDir();
+  const bool pocl_failed = std::any_of(failures.begin(), failures.end(), [](const std::string& f) {
+    return Contains(f, "portable computing language");
+  });
+  if (pocl_failed) {
+    text += fmt::format(
+        "PoCL wants a folder that it can write and run code from, and it would use {}: set "
+        "POCL_CACHE_DIR to such a folder",
+        pocl_dir.empty() ? "none, as neither XDG_CACHE_HOME nor HOME is set" : pocl_dir);
+  } else if (!files.faults.empty()) {
+    text += "Install the library that the driver file names, or remove the file";
+  } else if (files.any) {
+    text +=
+        "The driver is there but finds no device: are its kernel module and the rights to its "
+        "device files there?";
+  } else {
+    text += "Install one, such as the package pocl-opencl-icd for the CPU";
+  }
+  return Status::Error(Code::kDevice, text +
+                                          ". Or choose the reference backend, which needs none "
+                                          "(ContextOptions::host_only)");
 }
 
 }  // namespace
@@ -153,13 +224,31 @@ const char* NameOf(DeviceType type) {
   return "other";
 }
 
-std::vector<DeviceEntry> ListDevices() {
+std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures) {
   std::vector<DeviceEntry> entries;
+  std::vector<std::string> ignored;
+  if (failures == nullptr) failures = &ignored;
+  if (const Status s = CheckProcess(); !s.ok()) {
+    failures->push_back(s.message());
+    return entries;
+  }
+  const std::lock_guard lock(DriverMutex());
   std::vector<cl::Platform> platforms;
-  if (cl::Platform::get(&platforms) != CL_SUCCESS) return entries;  // the loader found no driver
+  const cl_int error = cl::Platform::get(&platforms);
+  if (error != CL_SUCCESS) {
+    failures->push_back(
+        fmt::format("the loader's clGetPlatformIDs answers {}", ClErrorName(error)));
+    return entries;
+  }
   for (const cl::Platform& platform : platforms) {
     std::vector<cl::Device> devices;
-    if (platform.getDevices(CL_DEVICE_TYPE_ALL, &devices) != CL_SUCCESS) continue;
+    const cl_int none = platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+    if (devices.empty()) {
+      failures->push_back(fmt::format(
+          "clGetDeviceIDs of platform '{}' answers {}", platform.getInfo<CL_PLATFORM_NAME>(),
+          // opencl.hpp makes an empty list of this code.
+          ClErrorName(none == CL_SUCCESS ? CL_DEVICE_NOT_FOUND : none)));
+    }
     for (const cl::Device& device : devices) entries.push_back(Describe(platform, device));
   }
   return entries;
@@ -232,18 +321,18 @@ Result<size_t> ChooseAmong(std::vector<DeviceEntry>* entries, const std::string&
 }
 
 Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors) {
+  TIMCL_TRY(CheckProcess());
   DeviceChoice choice;
-  choice.entries = ListDevices();
-  if (choice.entries.empty()) {
-    return Status::Error(
-        Code::kDevice,
-        fmt::format(
-            "there is no OpenCL device. Drivers were looked for in {}. Install one, such as "
-            "the package pocl-opencl-icd for the CPU, or choose the reference backend, "
-            "which needs none (ContextOptions::host_only)",
-            DriverFiles(icd_vendors)));
+  std::vector<std::string> failures;
+  choice.entries = ListDevices(&failures);
+  if (choice.entries.empty()) return NoDevice(failures, icd_vendors);
+  auto index = ChooseAmong(&choice.entries, request);
+  if (!index.ok()) {
+    // The device that is missed may be one of a driver that failed.
+    for (const std::string& f : failures) base::Log("device", base::LogLevel::kWarn, "{}", f);
+    return index.status();
   }
-  TIMCL_ASSIGN(choice.index, ChooseAmong(&choice.entries, request));
+  choice.index = *index;
   for (size_t i = 0; i < choice.entries.size(); ++i) {
     base::Log("device", base::LogLevel::kDebug, "{} '{}': {}", i, choice.entries[i].caps.name,
               choice.entries[i].verdict);
@@ -251,17 +340,15 @@ Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string&
   return choice;
 }
 
-Result<std::shared_ptr<Device>> Device::Open(const DeviceEntry& entry,
-                                             const ProgramCacheOptions& options) {
+Result<std::shared_ptr<Device>> Device::Open(const DeviceEntry& entry) {
+  TIMCL_TRY(CheckProcess());
+  const std::lock_guard lock(DriverMutex());
   std::shared_ptr<Device> device(new Device());
   device->entry_ = entry;
   cl_int error = CL_SUCCESS;
   device->context_ = cl::Context(entry.device, nullptr, nullptr, nullptr, &error);
   TIMCL_TRY(ClStatus(error, "clCreateContext", entry.caps.name));
-  device->programs_ = std::make_unique<ProgramCache>(entry, device->context_, options);
   return device;
 }
-
-Device::~Device() = default;
 
 }  // namespace tim::vx::opencl

@@ -7,14 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/env.h"
 #include "tim/vx/kernel_spec.h"
 #include "tim/vx/result.h"
 
 namespace tim::vx::opencl {
-
-class ProgramCache;
-struct ProgramCacheOptions;
 
 enum class DeviceType { kGpu, kAccelerator, kCpu, kOther };
 const char* NameOf(DeviceType type);
@@ -25,6 +21,8 @@ struct DeviceEntry {
   DeviceCaps caps;
   DeviceType type = DeviceType::kOther;
   bool pocl = false;
+  /// The driver keeps what it compiled from one process to the next, so that we need not.
+  bool caches_programs = false;
   /// A CPU behind the face of a graphics driver (llvmpipe and its kin): right, but very slow.
   bool software_rasterizer = false;
   bool usable = false;
@@ -33,8 +31,9 @@ struct DeviceEntry {
 };
 
 /// Every device of every platform, in the loader's order; the index of the list is the index that
-/// TIMCL_DEVICE and ContextOptions::device mean. Empty when there is none.
-std::vector<DeviceEntry> ListDevices();
+/// TIMCL_DEVICE and ContextOptions::device mean. `failures` receives what the loader and the
+/// drivers that are there answered instead of devices, with their own codes.
+std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures = nullptr);
 
 /// The choice as a pure function of the entries: `request` (an index or part of a device's or
 /// platform's name, whatever the case), else the first GPU or accelerator that is usable, else
@@ -47,29 +46,27 @@ struct DeviceChoice {
   size_t index = 0;
   const DeviceEntry& chosen() const { return entries[index]; }
 };
-/// ListDevices and ChooseAmong; without any device the text of the error lists the driver files
-/// that the loader looked at and what to install. `icd_vendors`: the value of OCL_ICD_VENDORS.
+/// ListDevices and ChooseAmong. Without any device the text of the error has the answers of the
+/// loader and the drivers, the driver files that the loader looked at, and what helps: another
+/// thing where a driver is there and fails than where there is none. `icd_vendors`: the value of
+/// OCL_ICD_VENDORS.
 Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors);
 
 /// An opened device: what the sessions of one Context share. Threads: any.
-class Device : public std::enable_shared_from_this<Device> {
+class Device {
  public:
-  static Result<std::shared_ptr<Device>> Open(const DeviceEntry& entry,
-                                              const ProgramCacheOptions& options);
-  ~Device();
+  static Result<std::shared_ptr<Device>> Open(const DeviceEntry& entry);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   const DeviceCaps& caps() const { return entry_.caps; }
   const DeviceEntry& entry() const { return entry_; }
   const cl::Context& context() const { return context_; }
-  ProgramCache& programs() { return *programs_; }
 
  private:
   Device() = default;
   DeviceEntry entry_;
   cl::Context context_;
-  std::unique_ptr<ProgramCache> programs_;  // before the context goes, its thread is joined
 };
 
 }  // namespace tim::vx::opencl

@@ -7,6 +7,7 @@
 
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/images.h"
+#include "backends/opencl/run/process.h"
 
 namespace tim::vx::opencl {
 namespace {
@@ -62,51 +63,33 @@ Result<Target> TargetOf(const kernel::Io& io, const Arg& arg, const std::string&
 
 }  // namespace
 
-Status CheckLaunches(const PartitionPlan& plan, const std::vector<BuiltKernel>& kernels) {
-  if (kernels.size() != plan.variants.size())
-    return Status::Error(Code::kInternal, "not one kernel per variant");
-  std::vector<cl_uint> counts;
-  for (const BuiltKernel& k : kernels) {
-    cl_int error = CL_SUCCESS;
-    const cl::Kernel kernel(k.program->program, k.name.c_str(), &error);
-    TIMCL_TRY(ClStatus(error, "clCreateKernel", k.name));
-    counts.push_back(kernel.getInfo<CL_KERNEL_NUM_ARGS>(&error));
-    TIMCL_TRY(ClStatus(error, "clGetKernelInfo", k.name));
+Status PartitionKernel::CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
+                                    const std::vector<ParameterKind>& parameters) const {
+  const std::string& function = plan_->kernels[launch.variant].function;
+  cl_int error = CL_SUCCESS;
+  const auto count = kernel.getInfo<CL_KERNEL_NUM_ARGS>(&error);
+  TIMCL_TRY(ClStatus(error, "clGetKernelInfo", function));
+  std::string what;
+  if (launch.args.size() != count) {
+    what = fmt::format(
+        "kernel function '{}' has {} parameters, but {} arguments are passed (inputs, outputs, "
+        "then "
+        "scalars)",
+        function, count, launch.args.size());
   }
-  for (const Launch& launch : plan.launches) {
-    if (launch.variant >= kernels.size())
-      return Status::Error(Code::kInternal, launch.label + ": a variant that is not there");
-    const Variant& variant = plan.variants[launch.variant];
-    if (launch.args.size() != counts[launch.variant]) {
-      return Status::Error(
-          Code::kInvalidArgument,
-          fmt::format("{}: kernel function '{}' has {} parameters, but {} arguments are passed "
-                      "(inputs, outputs, then scalars)",
-                      launch.label, variant.entry, counts[launch.variant], launch.args.size()));
-    }
-    const std::vector<ParameterKind>& kinds = kernels[launch.variant].parameters;
-    for (size_t i = 0; i < std::min(kinds.size(), launch.args.size()); ++i) {
-      if (kinds[i] == ParameterKind::kPlain || IsMemory(launch.args[i].kind)) continue;
-      return Status::Error(
-          Code::kInvalidArgument,
-          fmt::format("{}: parameter {} of kernel function '{}' is an image, but the argument is "
-                      "no tensor",
-                      launch.label, i, variant.entry));
-    }
-    if (launch.dims < 1 || launch.dims > 3) {
-      return Status::Error(
-          Code::kInvalidArgument,
-          fmt::format("{}: {} work dimensions; there can be 1 to 3", launch.label, launch.dims));
-    }
-    for (uint32_t d = 0; d < launch.dims; ++d) {
-      if (launch.global[d] == 0) {
-        return Status::Error(
-            Code::kInvalidArgument,
-            fmt::format("{}: the global size of work dimension {} is 0", launch.label, d));
-      }
-    }
+  for (size_t i = 0; i < std::min(parameters.size(), launch.args.size()); ++i) {
+    if (parameters[i] == ParameterKind::kPlain || IsMemory(launch.args[i].kind)) continue;
+    what = fmt::format(
+        "parameter {} of kernel function '{}' is an image, but the argument is no tensor", i,
+        function);
   }
-  return Status();
+  if (launch.dims < 1 || launch.dims > 3)
+    what = fmt::format("{} work dimensions; there can be 1 to 3", launch.dims);
+  for (uint32_t d = 0; d < std::min(launch.dims, 3u); ++d) {
+    if (launch.global[d] == 0) what = fmt::format("the global size of work dimension {} is 0", d);
+  }
+  return what.empty() ? Status()
+                      : Status::Error(Code::kInvalidArgument, launch.label + ": " + what);
 }
 
 PartitionKernel::~PartitionKernel() {
@@ -125,7 +108,8 @@ size_t PartitionKernel::Watch(kernel::Memory* memory) {
 
 Status PartitionKernel::Prepare(const kernel::Io& io) {
   TIMCL_TRY(session_->Finish());
-  TIMCL_TRY(CheckLaunches(*plan_, kernels_));
+  if (programs_.size() != plan_->programs.size())
+    return Status::Error(Code::kInternal, "not one program per text");
   prepared_ = false;
   io_ = io;
   steps_.clear();
@@ -152,17 +136,27 @@ Status PartitionKernel::Prepare(const kernel::Io& io) {
       }
     }
   }
+  TIMCL_TRY(session_->Finish());  // of headers that were sent
   prepared_ = true;
   return Status();
 }
 
 Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
   const Launch& launch = plan_->launches[index];
-  const BuiltKernel& built = kernels_[launch.variant];
+  if (launch.variant >= plan_->kernels.size() ||
+      plan_->kernels[launch.variant].program >= programs_.size()) {
+    return Status::Error(Code::kInternal, launch.label + ": a kernel that is not there");
+  }
+  const std::string& function = plan_->kernels[launch.variant].function;
+  const BuiltProgram& built = *programs_[plan_->kernels[launch.variant].program];
+  const auto images = built.parameters.find(function);
+  const std::vector<ParameterKind> parameters =
+      images == built.parameters.end() ? std::vector<ParameterKind>() : images->second;
   Step& step = steps_[index];
   cl_int error = CL_SUCCESS;
-  step.kernel = cl::Kernel(built.program->program, built.name.c_str(), &error);
-  TIMCL_TRY(ClStatus(error, "clCreateKernel", launch.label + ": " + built.name));
+  step.kernel = cl::Kernel(built.program, function.c_str(), &error);
+  TIMCL_TRY(ClStatus(error, "clCreateKernel", launch.label + ": " + function));
+  TIMCL_TRY(CheckLaunch(launch, step.kernel, parameters));
 
   step.has_local = true;
   for (uint32_t d = 0; d < launch.dims; ++d) step.has_local = step.has_local && launch.local[d] > 0;
@@ -175,7 +169,7 @@ Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
 
   for (size_t k = 0; k < launch.args.size(); ++k) {
     const Arg& arg = launch.args[k];
-    const bool image = !built.parameters.empty() && built.parameters[k] != ParameterKind::kPlain;
+    const bool image = !parameters.empty() && parameters[k] != ParameterKind::kPlain;
     switch (arg.kind) {
       case Arg::Kind::kScalar:
         error = step.kernel.setArg(static_cast<cl_uint>(k), arg.bytes, arg.value.data());
@@ -204,7 +198,7 @@ Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
         continue;
     }
     TIMCL_TRY(ClStatus(error, "clSetKernelArg",
-                       fmt::format("{}: argument {} of '{}'", launch.label, k, built.name)));
+                       fmt::format("{}: argument {} of '{}'", launch.label, k, function)));
   }
   return Status();
 }
@@ -229,9 +223,8 @@ Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, si
   b.bytes = target.bytes;
   b.image = image;
   b.room = arg.kind == Arg::Kind::kPersistent && target.offset >= kHeader;
-  // Which way a value inside the partition goes is not known here.
-  b.reads = arg.kind != Arg::Kind::kOutput;
-  b.writes = arg.kind != Arg::Kind::kInput;
+  b.reads = arg.reads;
+  b.writes = arg.writes;
   if (image) {
     auto header = HeaderFor(*target.type);
     if (!header.ok()) return header.status().AtOp(launch.label);
@@ -271,7 +264,7 @@ Status PartitionKernel::Bind(Binding* b) {
   return ClStatus(steps_[b->step].kernel.setArg(b->index, sizeof argument, &argument),
                   "clSetKernelArg",
                   fmt::format("{}: argument {} of '{}'", launch.label, b->index,
-                              kernels_[launch.variant].name));
+                              plan_->kernels[launch.variant].function));
 }
 
 Status PartitionKernel::CopyStage(const Binding& b, bool in) {
@@ -347,18 +340,12 @@ Status PartitionKernel::EnqueueAll() {
 }
 
 Status PartitionKernel::Execute() {
+  TIMCL_TRY(CheckProcess());
   if (!prepared_) return Status::Error(Code::kInternal, "Execute before a successful Prepare");
   session_->NoteWork();
   const Status status = EnqueueAll();
-  if (!status.ok()) {
-    (void)session_->Finish();  // what was enqueued before the failure still uses our memory
-    return status;
-  }
-  if (!ran_) {
-    ran_ = true;
-    session_->NoteFirstRun(kernels_);
-  }
-  return Status();
+  if (!status.ok()) (void)session_->Finish();  // what was enqueued before still uses our memory
+  return status;
 }
 
 }  // namespace tim::vx::opencl

@@ -9,24 +9,21 @@
 #include <vector>
 
 #include "backends/opencl/run/plan.h"
+#include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
 
 namespace tim::vx::opencl {
-
-/// Whether each launch of the plan passes as many arguments as its function has parameters, and
-/// image parameters meet tensors. kInvalidArgument names the function and both counts. Prepare asks
-/// it too; a compiler that wants to know earlier may. `kernels[i]` belongs to plan.variants[i].
-Status CheckLaunches(const PartitionPlan& plan, const std::vector<BuiltKernel>& kernels);
 
 /// Partitions of one session run in order without a Wait between them. Threads: one at a time.
 class PartitionKernel : public kernel::Kernel {
  public:
   PartitionKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
-                  std::vector<BuiltKernel> kernels)
-      : session_(std::move(session)), plan_(std::move(plan)), kernels_(std::move(kernels)) {}
+                  BuiltPrograms programs)
+      : session_(std::move(session)), plan_(std::move(plan)), programs_(std::move(programs)) {}
   ~PartitionKernel() override;
 
-  /// Allocates everything and sets every argument.
+  /// Allocates everything and sets every argument. kInvalidArgument where a launch and its function
+  /// do not fit: it names the function and both sides.
   Status Prepare(const kernel::Io& io) override;
   /// Enqueues all launches and returns.
   Status Execute() override;
@@ -59,6 +56,8 @@ class PartitionKernel : public kernel::Kernel {
     uint64_t generation = 0;  // of the arguments that are set
   };
   size_t Watch(kernel::Memory* memory);
+  Status CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
+                     const std::vector<ParameterKind>& parameters) const;
   Status PrepareStep(const kernel::Io& io, size_t launch);
   Status AddBinding(const kernel::Io& io, size_t launch, size_t argument, bool image);
   Status Bind(Binding* binding);
@@ -69,13 +68,13 @@ class PartitionKernel : public kernel::Kernel {
 
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<const PartitionPlan> plan_;
-  const std::vector<BuiltKernel> kernels_;
+  const BuiltPrograms programs_;  // by PartitionPlan::programs
   kernel::Io io_;
   std::vector<Step> steps_;
   std::vector<Binding> bindings_;
   std::vector<Watched> watched_;
   std::vector<std::string> warnings_;
-  bool prepared_ = false, ran_ = false;
+  bool prepared_ = false;
 };
 
 }  // namespace tim::vx::opencl

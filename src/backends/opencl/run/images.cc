@@ -6,18 +6,7 @@
 
 #include <limits>
 
-#include "kernels/prelude.h"
-
 namespace tim::vx::opencl {
-
-Result<std::string> WithImagePrelude(const std::string& user_source, const std::string& origin,
-                                     const std::string& kernel_dir) {
-  TIMCL_ASSIGN(std::string text, kernels::FindSource("image_prelude.clh", kernel_dir));
-  std::string quoted;  // a name for messages: nothing that would end the string
-  for (const char c : origin) quoted += c == '"' || c == '\\' || c == '\n' ? '\'' : c;
-  return "#line 1 \"image_prelude.clh\"\n" + text +
-         fmt::format("\n#line 1 \"{}\"\n{}\n", quoted, user_source);
-}
 
 Result<ImageHeader> HeaderFor(const TensorType& type) {
   ImageHeader h;

@@ -1,20 +1,14 @@
-// Emulation of images over buffers for users' kernels: the text in front of their source, and the
-// header in front of the data. src/kernels/image_prelude.clh is the device's side.
+// Emulation of images over buffers for users' kernels: the header in front of the data.
+// src/kernels/image_prelude.clh is the device's side; the compile half puts it in front of sources.
 #ifndef TIMCL_BACKENDS_OPENCL_RUN_IMAGES_H_
 #define TIMCL_BACKENDS_OPENCL_RUN_IMAGES_H_
 
 #include <cstdint>
-#include <string>
 
 #include "tim/vx/result.h"
 #include "tim/vx/tensor_type.h"
 
 namespace tim::vx::opencl {
-
-/// The image prelude, then `#line 1 "<origin>"`, then the source unchanged, so that messages of the
-/// compiler speak of the user's lines. `kernel_dir`: value of TIMCL_KERNEL_DIR.
-Result<std::string> WithImagePrelude(const std::string& user_source, const std::string& origin,
-                                     const std::string& kernel_dir = "");
 
 /// What lies directly before the elements. The same bytes serve both kinds of images.
 struct ImageHeader {

@@ -14,15 +14,24 @@
 
 namespace tim::vx::opencl {
 
-/// One kernel function to be built. Variants with an empty `user_source` share one program.
-struct Variant {
-  std::string text;     // kernels::VariantText::text, or the user's source with its prelude
-  std::string entry;    // function in the user's source; built-in ones are renamed in the program
-  std::string origin;   // source file or op label, for messages
-  std::string options;  // user's build options; built-in ones have none
-  bool user = false;    // a program of its own
+/// The complete text of one OpenCL program.
+struct ProgramText {
+  std::string source;
+  std::string options;                 // a user's build options; built-in programs have none
+  std::string origin;                  // source files or op labels, for messages
+  std::vector<std::string> functions;  // kernel functions that launches want
+  bool user = false;                   // the user's own text, which may ask for another OpenCL C
   bool images = false;  // image parameters are emulated: read which ones with clGetKernelArgInfo
                         // after the build
+  /// By function: the text without the others, to find the one that does not build. Empty: there is
+  /// only one.
+  std::vector<std::string> alone = {};
+};
+
+/// One kernel function that launches use.
+struct KernelRef {
+  size_t program = 0;  // PartitionPlan::programs[program]
+  std::string function;
 };
 
 /// One kernel argument.
@@ -40,12 +49,14 @@ struct Arg {
   Kind kind = Kind::kScalar;
   size_t index = 0, offset = 0, bytes = 0;
   std::array<std::byte, 8> value{};
+  /// What the kernel does with memory that it is given.
+  bool reads = true, writes = true;
   /// Tensor operands of user kernels: what the emulated image is told. Unused for built-in kernels.
   TensorType type;
 };
 
 struct Launch {
-  size_t variant = 0;
+  size_t variant = 0;  // PartitionPlan::kernels[variant]
   std::vector<Arg> args;
   uint32_t dims = 1;
   std::array<size_t, 3> global{1, 1, 1};
@@ -64,7 +75,9 @@ struct Constant {
 };
 
 struct PartitionPlan {
-  std::vector<Variant> variants;
+  /// Partitions of one graph share their programs.
+  std::vector<std::shared_ptr<const ProgramText>> programs;
+  std::vector<KernelRef> kernels;
   std::vector<Launch> launches;
   std::vector<Constant> constants;
   size_t scratch_bytes = 0, persistent_bytes = 0;

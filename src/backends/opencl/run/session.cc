@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backends/opencl/run/cl_error.h"
+#include "backends/opencl/run/process.h"
 
 namespace tim::vx::opencl {
 namespace {
@@ -31,6 +32,7 @@ Status CheckSize(const DeviceCaps& caps, size_t bytes, const TensorType& type,
 }  // namespace
 
 Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<Device> device) {
+  TIMCL_TRY(CheckProcess());
   std::shared_ptr<Session> session(new Session());
   session->device_ = std::move(device);
   cl_int error = CL_SUCCESS;
@@ -41,7 +43,14 @@ Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<Device> device)
 }
 
 Session::~Session() {
-  if (working_) (void)queue_.finish();  // nothing may still write to memory that goes away
+  if (!working_) return;
+  (void)queue_.finish();  // nothing may still write to memory that goes away
+  EndKernels();
+}
+
+void Session::NoteWork() {
+  if (!working_) BeginKernels();
+  working_ = true;
 }
 
 Twin* Session::TwinOf(kernel::Memory* memory) {
@@ -93,19 +102,16 @@ Result<cl_mem> Session::ConstantImage(const Constant& constant, const ImageHeade
   return handle;
 }
 
-void Session::NoteFirstRun(const std::vector<BuiltKernel>& kernels) {
-  first_run_.insert(first_run_.end(), kernels.begin(), kernels.end());
-}
-
 Status Session::Finish() {
   if (!working_) return Status();
   ++run_;
   const cl_int error = queue_.finish();
-  device_->programs().NoteActivity();
-  working_ = error != CL_SUCCESS;  // then the end of the session waits once more
-  if (error == CL_SUCCESS && !first_run_.empty()) {
-    device_->programs().AfterFirstRun(first_run_);
-    first_run_.clear();
+  if (error == CL_SUCCESS) {
+    working_ = false;
+    EndKernels();
+  } else {
+    // The end of the session waits once more. What was to be on the device may not be there.
+    for (auto& [memory, twin] : twins_) twin->ForgetExchanges();
   }
   return ClStatus(error, "clFinish", device_->caps().name);
 }

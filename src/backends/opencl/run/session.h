@@ -12,7 +12,6 @@
 
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/plan.h"
-#include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/twin.h"
 
 namespace tim::vx::opencl {
@@ -36,10 +35,8 @@ class Session {
   Result<cl_mem> ConstantImage(const Constant& constant, const ImageHeader& header,
                                const std::string& where);
 
-  /// Commands were enqueued; the next Finish has something to wait for.
-  void NoteWork() { working_ = true; }
-  /// These kernels were enqueued for the first time; the program cache hears of it when they ended.
-  void NoteFirstRun(const std::vector<BuiltKernel>& kernels);
+  /// Commands are about to be enqueued; the next Finish has something to wait for.
+  void NoteWork();
   /// How often Finish has waited, plus one.
   uint64_t run() const { return run_; }
   /// One clFinish if anything was enqueued since the last.
@@ -56,7 +53,6 @@ class Session {
   std::map<kernel::Memory*, std::unique_ptr<Twin>> twins_;
   std::map<const void*, Held> constants_;
   std::vector<std::pair<ImageHeader, Held>> constant_images_;
-  std::vector<BuiltKernel> first_run_;
   bool working_ = false;
   uint64_t run_ = 1;
 };

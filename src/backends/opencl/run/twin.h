@@ -43,6 +43,8 @@ class Twin {
     uint64_t made_in_run = 0;  // count of Session::Finish when a launch wrote it
   };
   Exchange& ExchangeOf(size_t offset) { return exchanges_[offset]; }
+  /// After a failure nobody knows what has arrived.
+  void ForgetExchanges() { exchanges_.clear(); }
 
  private:
   using Range = std::pair<size_t, size_t>;

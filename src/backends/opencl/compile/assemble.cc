@@ -1,0 +1,88 @@
+// Program texts: what the run half is given is complete.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "backends/opencl/compile/unit.h"
+
+namespace tim::vx::opencl {
+namespace {
+
+auto IdentityOf(const Variant& v) {
+  return std::tie(v.user, v.images, v.text, v.entry, v.options, v.origin);
+}
+/// Two ops with the same text share a function, whatever they are called.
+bool SameCode(const Variant& a, const Variant& b) {
+  return std::tie(a.user, a.images, a.text, a.entry, a.options) ==
+         std::tie(b.user, b.images, b.text, b.entry, b.options);
+}
+
+}  // namespace
+
+void AssemblePrograms(const std::vector<Emitted*>& partitions,
+                      const std::string& kernel_dir) {
+  std::vector<const Variant*> all;
+  for (const Emitted* p : partitions) {
+    for (const Variant& v : p->variants) all.push_back(&v);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Variant* a, const Variant* b) { return IdentityOf(*a) < IdentityOf(*b); });
+  all.erase(std::unique(all.begin(), all.end(),
+                        [](const Variant* a, const Variant* b) { return SameCode(*a, *b); }),
+            all.end());
+
+  // By position in `all`; every partition then takes what it uses.
+  std::vector<std::shared_ptr<const ProgramText>> program_of(all.size());
+  std::vector<std::string> function_of(all.size());
+  std::vector<kernels::VariantText> texts;
+  std::set<std::string> origins;
+  for (const Variant* v : all) {
+    if (!v->user) texts.push_back({v->text, v->entry, v->origin, {}}), origins.insert(v->origin);
+  }
+  if (!texts.empty()) {
+    auto program = std::make_shared<ProgramText>();
+    std::vector<const kernels::VariantText*> pointers;
+    for (const kernels::VariantText& t : texts) {
+      program->functions.push_back(kernels::EntryName(t, pointers.size()));
+      program->alone.push_back(kernels::AssembleProgram({&t}, kernel_dir));
+      pointers.push_back(&t);
+    }
+    program->source = kernels::AssembleProgram(pointers, kernel_dir);
+    program->origin = fmt::format("{}", fmt::join(origins, ", "));
+    for (size_t i = 0; i < texts.size(); ++i) {  // those without a user stand first
+      program_of[i] = program;
+      function_of[i] = program->functions[i];
+    }
+  }
+  for (size_t i = texts.size(); i < all.size(); ++i) {
+    const Variant& v = *all[i];
+    program_of[i] = std::make_shared<ProgramText>(
+        ProgramText{v.text, v.options, v.origin, {v.entry}, true, v.images, {}});
+    function_of[i] = v.entry;
+  }
+
+  for (Emitted* p : partitions) {
+    for (const Variant& v : p->variants) {
+      size_t at = 0;
+      while (!SameCode(*all[at], v)) ++at;
+      auto& programs = p->plan.programs;
+      const auto found = std::find(programs.begin(), programs.end(), program_of[at]);
+      p->plan.kernels.push_back({static_cast<size_t>(found - programs.begin()), function_of[at]});
+      if (found == programs.end()) programs.push_back(program_of[at]);
+    }
+  }
+}
+
+Result<std::string> WithImagePrelude(const std::string& user_source, const std::string& origin,
+                                     const std::string& kernel_dir) {
+  TIMCL_ASSIGN(std::string text, kernels::FindSource("image_prelude.clh", kernel_dir));
+  std::string quoted;  // a name for messages: nothing that would end the string
+  for (const char c : origin) quoted += c == '"' || c == '\\' || c == '\n' ? '\'' : c;
+  return "#line 1 \"image_prelude.clh\"\n" + text +
+         fmt::format("\n#line 1 \"{}\"\n{}\n", quoted, user_source);
+}
+
+}  // namespace tim::vx::opencl

@@ -1,0 +1,32 @@
+// Bodies of public classes that whoever runs a compiled graph needs, also without IR and compiler.
+#include <utility>
+
+#include "tim/vx/backend.h"
+#include "tim/vx/tensor.h"
+
+namespace tim::vx {
+
+Quantization& Quantization::SetScales(std::vector<float> scales) {
+  scales_ = std::move(scales);
+  return *this;
+}
+
+Quantization& Quantization::SetZeroPoints(std::vector<int32_t> zero_points) {
+  zero_points_ = std::move(zero_points);
+  return *this;
+}
+
+bool Quantization::operator==(const Quantization& other_quant) const {
+  // The lopsided rule of the original; callers see it through TensorSpec's comparison.
+  if (type_ == QuantType::DYNAMIC_FIXED_POINT) return fl_ == other_quant.fl_;
+  return type_ == other_quant.type_ && scales_ == other_quant.scales_ &&
+         zero_points_ == other_quant.zero_points_ && channel_dim_ == other_quant.channel_dim_;
+}
+
+Backend::~Backend() = default;
+namespace kernel {
+Kernel::~Kernel() = default;
+Memory::~Memory() = default;
+}  // namespace kernel
+
+}  // namespace tim::vx
