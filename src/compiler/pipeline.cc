@@ -70,12 +70,20 @@ Result<std::unique_ptr<runtime::Executable>> Compile(ir::Graph& graph, const OpR
   dump.Graph("built", graph);
   TIMCL_TRY(ir::CheckInvariants(graph, false));
   TIMCL_TRY(InferTypes(graph));
+  for (size_t id = 0; id < graph.nodes().size(); ++id) {
+    const OpView op = graph.view(static_cast<int>(id));
+    const size_t before = report->warnings.size();
+    if (op.def().advise != nullptr) op.def().advise(op, &report->warnings);
+    for (size_t i = before; i < report->warnings.size(); ++i)
+      base::Log("compile", base::LogLevel::kWarn, "{}", report->warnings[i]);
+  }
   // Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
   // now that it is known.
   for (ir::Value& v : graph.values()) {
     if (v.role != ir::Role::kOutput || v.producer < 0) continue;
     TIMCL_ASSIGN(const size_t bytes, v.type.CheckedBytes());
-    if (v.storage != nullptr && v.storage->bytes() == bytes) continue;
+    // Never less than declared: callers that map the tensor go by its spec.
+    if (v.storage != nullptr && v.storage->bytes() >= bytes) continue;
     if (v.storage != nullptr && !v.storage->has_header()) {
       return Status::Error(
                  Code::kInvalidShape,

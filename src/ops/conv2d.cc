@@ -388,6 +388,10 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, "kernel", warnings);
+}
+
 const OpDef kConv2d = {.name = "Conv2d",
                        .inputs = "input kernel bias?",
                        .schema = &kAttrSchema<Conv2dAttrs>,
@@ -397,7 +401,8 @@ const OpDef kConv2d = {.name = "Conv2d",
                        .kernels = {{"tile", RegisterTile}, {"general", General}},
                        .declared = Declared::kExtentWins,
                        .tolerance = Tolerance::Sum(),
-                       .cases = Cases};
+                       .cases = Cases,
+                       .advise = Advise};
 
 }  // namespace
 

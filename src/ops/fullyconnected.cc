@@ -205,6 +205,15 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, "weight", warnings);
+  const uint32_t weights = op.attrs<FullyConnectedAttrs>().weights;
+  if (weights == 0 || weights == SizesOf(op).channels) return;
+  warnings->push_back(op.label() + ": attribute weights " + to_string(weights) +
+                      " contradicts input 1 'weight' " + op.in(1).label() +
+                      ", whose last dimension counts");
+}
+
 const OpDef kFullyConnected = {.name = "FullyConnected",
                                .inputs = "input weight bias?",
                                .schema = &kAttrSchema<FullyConnectedAttrs>,
@@ -213,7 +222,8 @@ const OpDef kFullyConnected = {.name = "FullyConnected",
                                .reference = Reference,
                                .kernels = {{"tile", RegisterTile}, {"general", General}},
                                .tolerance = Tolerance::Sum(),
-                               .cases = Cases};
+                               .cases = Cases,
+                               .advise = Advise};
 
 }  // namespace
 

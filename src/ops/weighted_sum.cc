@@ -84,6 +84,14 @@ Status CheckTypes(const OpView& op, size_t channel_dim, const char* weight_name)
   return Status();
 }
 
+void AdviseWeights(const OpView& op, const char* weight_name, std::vector<std::string>* warnings) {
+  const TensorView x = op.in(0), w = op.in(1);
+  if (!x.type().quantized() || IsInteger(w.dtype())) return;
+  warnings->push_back(op.label() + ": input 1 '" + weight_name + "' " + w.label() +
+                      " is float while input 0 'input' " + x.label() +
+                      " is quantized; it is computed in float, which is slow");
+}
+
 Status CheckBias(const OpView& op, int64_t channels) {
   const TensorView b = op.in(2);
   if (!b.present() || b.shape().count() == channels) return Status();

@@ -360,8 +360,8 @@ TEST_F(ErrorTest, UnboundTensorsAreWarnings) {
   Bind<ops::Relu>(graph_, {x}, {Output(graph_, {4})});
   ExpectSuccess();
   const std::string text = testing::PrintToString(graph_->Report().warnings);
-  EXPECT_THAT(text, testing::HasSubstr("graph input 'idle_in' f32[4] is not bound to any op"));
-  EXPECT_THAT(text, testing::HasSubstr("graph output 'idle_out' f32[4] is not bound to any op"));
+  EXPECT_THAT(text, testing::HasSubstr("graph input 1 'idle_in' f32[4] is not bound to any op"));
+  EXPECT_THAT(text, testing::HasSubstr("graph output 0 'idle_out' f32[4] is not bound to any op"));
   EXPECT_EQ(Read(out, 4), (std::vector<float>{0, 0, 0, 0}));
 }
 

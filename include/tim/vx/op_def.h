@@ -221,6 +221,9 @@ struct OpDef {
   Tolerance tolerance = {};
   /// Test cases: small, odd-sized, at least two values of every attribute.
   void (*cases)(CaseMaker&) = nullptr;
+  /// Adds what the op accepts although its caller can hardly mean it: it becomes a warning in the
+  /// log and the report. Runs with all types known.
+  void (*advise)(const OpView&, std::vector<std::string>* warnings) = nullptr;
 };
 
 /// Defines the body of one op in terms of others. Given to OpDef::expand.

@@ -1,0 +1,35 @@
+// Binding a tensor to an op whose graph is gone wrote into the graph's memory.
+#include <gtest/gtest.h>
+
+#include "support/api_support.h"
+#include "tim/vx/ops/activations.h"
+#include "tim/vx/ops/elementwise.h"
+
+namespace tim::vx::test {
+namespace {
+
+TEST(Regress, BindingOnAnOpWhoseGraphIsGone) {
+  ContextOptions options;
+  options.host_only = true;
+  auto context = Context::Create(options);
+  auto graph = context->CreateGraph();
+  auto x = Input(graph, {4});
+  auto op = graph->CreateOperation<ops::Add>();
+  op->BindInput(x);
+  graph.reset();
+  // The new graph may lie where the old one was.
+  auto other = context->CreateGraph();
+  auto y = Output(other, {4});
+  (*op).BindInput(x).BindInput(nullptr).BindOutput(y).BindOutput(nullptr);
+  EXPECT_TRUE(other->GetConsumersOp(x).empty());
+  EXPECT_EQ(other->GetProducerOp(y), nullptr);
+  // The new graph heard nothing of it.
+  Bind<ops::Relu>(other, {Input(other, {4})}, {y});
+  EXPECT_TRUE(other->Run()) << other->LastStatus().message();
+  // What the op knows itself stays.
+  EXPECT_EQ(op->uid(), 1u);
+  EXPECT_NE(op->Clone(other), nullptr);
+}
+
+}  // namespace
+}  // namespace tim::vx::test
