@@ -11,6 +11,7 @@
 #include "api/graph.h"
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
+#include "base/float_env.h"
 #include "base/log.h"
 
 namespace tim::vx {
@@ -121,6 +122,7 @@ std::shared_ptr<Graph> ContextImpl::CreateGraph(const CompileOption& options) {
 
 std::shared_ptr<Context> Context::Create() { return Create(ContextOptions()); }
 std::shared_ptr<Context> Context::Create(const ContextOptions& options) {
+  const base::FloatEnv usual;  // the driver's threads start with it
   return std::make_shared<ContextImpl>(options);
 }
 

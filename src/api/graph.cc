@@ -7,14 +7,16 @@
 #include <set>
 
 #include "api/op_impl.h"
+#include "base/float_env.h"
 #include "base/log.h"
 
 namespace tim::vx {
 namespace {
 
-/// Exceptions end at the API: they become a Status.
+/// Exceptions end at the API: they become a Status. Nor does the caller's rounding mode come in.
 template <class F>
 Status Fenced(F f) {
+  const base::FloatEnv usual;
   try {
     return f();
   } catch (const std::bad_alloc&) {

@@ -2,12 +2,14 @@
 // core.md 2.
 #include "api/tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/float_env.h"
 #include "base/log.h"
 #include "tim/vx/op_def.h"
 
@@ -168,7 +170,13 @@ bool TensorImpl::SaveTensorToTextByFp32(std::string filename) {
     return true;
   }
   if (float* values = ConvertTensorToFloat32Data()) {
-    for (int64_t i = 0, n = type().count(); i < n; ++i) std::fprintf(file, "%.16f\n", values[i]);
+    // The format of printf's "%.16f", but with a decimal point whatever the locale.
+    for (int64_t i = 0, n = type().count(); i < n; ++i) {
+      char line[80];
+      const char* end =
+          fmt::format_to_n(line, sizeof line, "{:.16f}\n", static_cast<double>(values[i])).out;
+      std::fwrite(line, 1, static_cast<size_t>(end - line), file);
+    }
     std::free(values);
   }
   std::fclose(file);
@@ -186,6 +194,7 @@ void* TensorImpl::ConvertTensorToData(uint8_t*) {
 float* TensorImpl::ConvertTensorToFloat32Data() {
   if (storage_ == nullptr || storage_->data() == nullptr || BitsOf(spec_.datatype_) < 8)
     return nullptr;
+  const base::FloatEnv usual;
   EnsureFilled();
   const TensorType t = type();
   const int64_t n = t.count();
