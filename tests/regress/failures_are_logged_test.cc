@@ -31,6 +31,7 @@ using testing::IsEmpty;
 class Lines {
  public:
   explicit Lines(base::LogLevel wanted) {
+    base::SetLogLevels({});  // whatever the environment of the tests says
     base::SetLogSink([this, wanted](base::LogLevel level, std::string_view, std::string_view text) {
       if (level == wanted) lines.emplace_back(text);
     });
