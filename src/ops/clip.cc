@@ -61,7 +61,7 @@ TIMCL_POINTWISE(Clip, ClipAttrs, "input", Tolerance::Exact(),
 
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 Clip::Clip(Graph* graph, float min, float max)
-    : BuiltinOp(graph, kClip, MakeAttrs(ClipAttrs{min, max})) {}
+    : BuiltinOp(graph, kClip, MakeAttrs(ClipAttrs{min, max})), min_(min), max_(max) {}
 std::shared_ptr<Operation> Clip::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<ClipAttrs>(*this);
   return graph->CreateOperation<Clip>(a.min, a.max);

@@ -180,7 +180,9 @@ const OpDef kConcat = {.name = "Concat",
 
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 Concat::Concat(Graph* graph, uint32_t axis, int input_cnt)
-    : BuiltinOp(graph, kConcat, MakeAttrs(ConcatAttrs{axis, input_cnt})) {}
+    : BuiltinOp(graph, kConcat, MakeAttrs(ConcatAttrs{axis, input_cnt})),
+      axis_(axis),
+      input_cnt_(input_cnt) {}
 std::shared_ptr<Operation> Concat::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<ConcatAttrs>(*this);
   return graph->CreateOperation<Concat>(a.axis, a.input_cnt);

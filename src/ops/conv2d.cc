@@ -429,7 +429,15 @@ Conv2d::Conv2d(Graph* graph, int32_t weights, PadType padding, const std::array<
     : BuiltinOp(graph, kConv2d,
                 MakeAttrs(Conv2dAttrs{stride, dilation, padding, pad, multiplier, weights, ksize,
                                       input_layout, kernel_layout}),
-                input_layout) {}
+                input_layout),
+      weights_(static_cast<uint32_t>(weights)),
+      padding_(padding),
+      ksize_(ksize),
+      stride_(stride),
+      dilation_(dilation),
+      pad_(pad),
+      multiplier_(multiplier),
+      kernel_layout_(kernel_layout) {}
 
 std::shared_ptr<Operation> Conv2d::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<Conv2dAttrs>(*this);

@@ -230,7 +230,9 @@ const OpDef kFullyConnected = {.name = "FullyConnected",
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 FullyConnected::FullyConnected(Graph* graph, uint32_t axis) : FullyConnected(graph, axis, 0) {}
 FullyConnected::FullyConnected(Graph* graph, uint32_t axis, uint32_t weights)
-    : BuiltinOp(graph, kFullyConnected, MakeAttrs(FullyConnectedAttrs{axis, weights})) {}
+    : BuiltinOp(graph, kFullyConnected, MakeAttrs(FullyConnectedAttrs{axis, weights})),
+      axis_(axis),
+      weights_(weights) {}
 std::shared_ptr<Operation> FullyConnected::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<FullyConnectedAttrs>(*this);
   return graph->CreateOperation<FullyConnected>(a.axis, a.weights);

@@ -227,7 +227,11 @@ Pad::Pad(Graph* graph, const std::vector<uint32_t>& front_size,
     : Pad(graph, front_size, back_size, const_val, PAD_MODE_CONSTANT) {}
 Pad::Pad(Graph* graph, const std::vector<uint32_t>& front_size,
          const std::vector<uint32_t>& back_size, int32_t const_val, pad_mode_type pad_mode)
-    : BuiltinOp(graph, kPad, MakeAttrs(PadAttrs{front_size, back_size, const_val, pad_mode})) {}
+    : BuiltinOp(graph, kPad, MakeAttrs(PadAttrs{front_size, back_size, const_val, pad_mode})),
+      front_size_(front_size),
+      back_size_(back_size),
+      const_val_(const_val),
+      pad_mode_(pad_mode) {}
 std::shared_ptr<Operation> Pad::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<PadAttrs>(*this);
   return graph->CreateOperation<Pad>(a.front_size, a.back_size, a.const_val, a.pad_mode);

@@ -160,7 +160,7 @@ const OpDef kRNNCell = {.name = "RNNCell",
 
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 RNNCell::RNNCell(Graph* graph, ActivationType activation)
-    : Operation(graph, kRNNCell, MakeAttrs(RNNCellAttrs{activation})) {}
+    : Operation(graph, kRNNCell, MakeAttrs(RNNCellAttrs{activation})), activation_(activation) {}
 std::shared_ptr<Operation> RNNCell::Clone(std::shared_ptr<Graph>& graph) const {
   return graph->CreateOperation<RNNCell>(AttrsOf<RNNCellAttrs>(*this).activation);
 }

@@ -134,7 +134,7 @@ const OpDef kSoftmax = {.name = "Softmax",
 
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 Softmax::Softmax(Graph* graph, float beta, int32_t axis)
-    : BuiltinOp(graph, kSoftmax, MakeAttrs(SoftmaxAttrs{beta, axis})) {}
+    : BuiltinOp(graph, kSoftmax, MakeAttrs(SoftmaxAttrs{beta, axis})), beta_(beta), axis_(axis) {}
 std::shared_ptr<Operation> Softmax::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<SoftmaxAttrs>(*this);
   return graph->CreateOperation<Softmax>(a.beta, a.axis);

@@ -183,7 +183,7 @@ const OpDef kTranspose = {.name = "Transpose",
 
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 Transpose::Transpose(Graph* graph, const std::vector<uint32_t>& perm)
-    : BuiltinOp(graph, kTranspose, MakeAttrs(TransposeAttrs{perm})) {}
+    : BuiltinOp(graph, kTranspose, MakeAttrs(TransposeAttrs{perm})), perm_(perm) {}
 std::shared_ptr<Operation> Transpose::Clone(std::shared_ptr<Graph>& graph) const {
   return graph->CreateOperation<Transpose>(AttrsOf<TransposeAttrs>(*this).perm);
 }
