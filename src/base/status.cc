@@ -83,6 +83,7 @@ Status Status::Error(Code code, std::string message) {
 
 Code Status::code() const { return rep_ ? rep_->code : Code::kOk; }
 const std::string& Status::message() const { return rep_ ? rep_->text : Empty(); }
+const std::string& Status::detail() const { return rep_ ? rep_->detail : Empty(); }
 const std::string& Status::op() const { return rep_ ? rep_->op : Empty(); }
 const std::string& Status::tensor() const { return rep_ ? rep_->tensor : Empty(); }
 

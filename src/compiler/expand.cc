@@ -60,7 +60,7 @@ class Builder : public ExpandBuilder {
           op_.Error(Code::kNotFound, fmt::format("its expansion names the unknown op '{}'", kind)));
     auto parsed =
         def->schema ? def->schema->from_map(attrs) : Result<std::shared_ptr<const void>>(nullptr);
-    if (!parsed.ok()) return Fail(op_.Error(parsed.status().code(), parsed.status().message()));
+    if (!parsed.ok()) return Fail(parsed.status().AtOp(op_.label()));
     ir::Node n;
     n.def = def;
     n.attrs = AnyAttrs(def->schema, *parsed);

@@ -49,7 +49,7 @@ class OpenClBackend : public Backend {
       } else if (op.def().expand != nullptr) {
         selection->OnlyExpanded(op, "composed of ops that have kernels");
       } else {
-        selection->Reject(op, selected.status().message());
+        selection->Reject(op, selected.status().detail());
       }
     }
     return Status();

@@ -117,7 +117,7 @@ class Emitter {
       Variant variant;
       if (spec.user_source.empty()) {
         auto text = kernels::MakeVariant(spec, ins, outs, stages, final_type, kernel_dir_);
-        if (!text.ok()) return op.Error(text.status().code(), text.status().message());
+        if (!text.ok()) return text.status().AtOp(op.label());
         variant.text = std::move(text->text);
         variant.entry = std::move(text->entry);
         variant.origin = std::move(text->origin);

@@ -24,7 +24,7 @@ Result<Selected> SelectKernel(const OpView& op, const DeviceCaps& caps) {
     }
     const Status status = launches.status();
     if (status.code() != Code::kUnsupported) return status.AtOp(op.label());
-    selected.refusals.push_back(fmt::format("{}: {}", candidate.name, status.message()));
+    selected.refusals.push_back(fmt::format("{}: {}", candidate.name, status.detail()));
     base::Log("select", base::LogLevel::kDebug, "{}: {}", op.label(), selected.refusals.back());
   }
   if (selected.refusals.empty())
