@@ -192,8 +192,8 @@ TEST(RegressDeathTest, FailuresGoToStderrByDefault) {
 }
 TEST(RegressDeathTest, OffSilences) {
   ExpectStderr({{"TIMCL_LOG", "off"}}, FailingCompile, IsEmpty());
-  ExpectStderr({{"TIMCL_LOG", "off"}, {"OCL_ICD_VENDORS", "/nonexistent"}}, TwoGraphsWithoutADevice,
-               IsEmpty());
+  ExpectStderr({{"TIMCL_LOG", "off"}, {"TIMCL_DEVICE", ""}, {"OCL_ICD_VENDORS", "/nonexistent"}},
+               TwoGraphsWithoutADevice, IsEmpty());
 }
 TEST(RegressDeathTest, AMissingDeviceIsLoggedOnce) {
   ExpectStderr({{"TIMCL_LOG", ""}, {"TIMCL_DEVICE", ""}, {"OCL_ICD_VENDORS", "/nonexistent"}},
