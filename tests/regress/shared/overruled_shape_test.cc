@@ -16,6 +16,7 @@
 #include "support/api_support.h"
 #include "tim/vx/ops/activations.h"
 #include "tim/vx/ops/custom_base.h"
+#include "tim/vx/ops/pad.h"
 #include "tim/vx/ops/pool2d.h"
 
 namespace tim::vx::test {
@@ -106,6 +107,21 @@ TEST(Regress, AnOpenShapeIsCopiedWhole) {
   ASSERT_TRUE(graph->Run()) << graph->LastStatus().message();
   EXPECT_EQ(Read(y, 16).back(), 24);
   EXPECT_TRUE(graph->Report().warnings.empty());
+}
+
+TEST(Regress, StateThatCannotHoldItsNextValueIsAnError) {
+  auto graph = SharedContext()->CreateGraph();
+  auto state = Make(graph, TensorAttribute::VARIABLE, {3, 3, 1, 1});
+  auto padded = Between(graph);
+  Bind<ops::Pad>(graph, {state}, {padded}, std::vector<uint32_t>{1, 1, 0, 0},
+                 std::vector<uint32_t>{1, 1, 0, 0}, 0);
+  Pool(graph, padded, state);  // {4,4,1,1} from {5,5,1,1}
+  Bind<ops::Relu>(graph, {padded}, {Output(graph, {})});
+  EXPECT_FALSE(graph->Compile());
+  EXPECT_EQ(graph->LastStatus().code(), Code::kInvalidShape);
+  EXPECT_THAT(graph->LastStatus().message(),
+              testing::AllOf(testing::HasSubstr("Pool2d#2 'pool': output 0"),
+                             testing::HasSubstr("[3,3,1,1]"), testing::HasSubstr("[4,4,1,1]")));
 }
 
 class Counter : public ops::CustomOpBase {
