@@ -1,9 +1,10 @@
 // CompileReport as text: one aligned table, then what needs attention, then the figures.
 #include "tim/vx/compile_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 namespace tim::vx {
 namespace {
@@ -14,12 +15,6 @@ using Row = std::array<std::string, kColumns>;
 // Columns in terminals are characters, not bytes: UTF-8 continuation bytes take no room.
 size_t Width(const std::string& text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
-
-std::string Milliseconds(double ms) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.1f ms", ms);
-  return buffer.data();
 }
 
 std::string Count(uint64_t count, const char* singular) {
@@ -67,7 +62,7 @@ std::string CompileReport::ToText() const {
           (launches == 1 ? " launch, " : " launches, ") + Count(syncs, "sync") + "; arena " +
           Count(arena_bytes, "byte") + ", constants " + Count(constant_bytes, "byte") + "; " +
           Count(programs_built, "program") + " built, " + std::to_string(programs_from_cache) +
-          " from cache; compiled in " + Milliseconds(compile_ms);
+          " from cache; compiled in " + fmt::format("{:.1f} ms", compile_ms);
   if (!device.empty()) text += " on " + device;
   return text + "\n";
 }

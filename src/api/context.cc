@@ -1,12 +1,17 @@
 // ContextImpl: chooses the device, holds operators and backends.
 #include "api/context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 
 #include "api/graph.h"
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
+#include "base/float_env.h"
 #include "base/log.h"
 
 namespace tim::vx {
@@ -16,10 +21,37 @@ void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
 
 namespace {
 constexpr int kOpenClPriority = -1000, kReferencePriority = -2000;
+
+/// What the environment asks for and cannot have. Logged once per process, as it is read once.
+const std::vector<std::string>& EnvironmentWarnings() {
+  static const std::vector<std::string> warnings = [] {
+    const base::Environment& env = base::Environment::Process();
+    std::vector<std::string> found;
+    for (const std::string& word :
+         base::ParseLogLevels(env.Get(base::Env::kLog), env.Get(base::Env::kVsiLogLevel)).unknown) {
+      found.push_back(
+          fmt::format("{} does not say a level and is passed over; there are off, "
+                      "error, warn, info, debug and trace, also for one topic: "
+                      "warn,select=debug",
+                      word));
+    }
+    const std::string& kernels = env.Get(base::Env::kKernelDir);
+    std::error_code error;
+    if (!kernels.empty() && !std::filesystem::is_directory(kernels, error)) {
+      found.push_back(fmt::format(
+          "TIMCL_KERNEL_DIR '{}' is no folder: the built-in kernels are used", kernels));
+    }
+    for (const std::string& w : found) base::Log("env", base::LogLevel::kWarn, "{}", w);
+    return found;
+  }();
+  return warnings;
 }
+
+}  // namespace
 
 ContextImpl::ContextImpl(const ContextOptions& options)
     : env_(options.use_env ? base::Environment::Process() : base::Environment()) {
+  if (options.use_env) warnings_ = EnvironmentWarnings();
   ops::RegisterBuiltinOps(ops_);
   const std::string request =
       options.device.empty() ? env_.Get(base::Env::kDevice) : options.device;
@@ -39,6 +71,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
       backends_.push_back({std::move(*backend), kOpenClPriority, false});
     } else {
       device_status_ = backend.status();
+      base::Log("device", base::LogLevel::kError, "{}", device_status_.message());
     }
   } else {
     device_name_ = "reference";
@@ -47,15 +80,22 @@ ContextImpl::ContextImpl(const ContextOptions& options)
   backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only});
 }
 
+std::vector<compiler::RankedBackend> ContextImpl::backends() const {
+  const std::lock_guard lock(backends_mutex_);
+  return backends_;
+}
+
 Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
   if (backend == nullptr)
     return Status::Error(Code::kInvalidArgument, "AddBackend was given a null backend");
-  for (const auto& b : backends_) {
-    if (b.backend->Info().name == backend->Info().name) {
-      return Status::Error(Code::kAlreadyExists,
-                           "there is a backend named '" + backend->Info().name + "' already");
-    }
-  }
+  const std::string name = backend->Info().name;
+  const auto taken = [&](const compiler::RankedBackend& b) {
+    return b.backend->Info().name == name;
+  };
+  const Status twice =
+      Status::Error(Code::kAlreadyExists, "there is a backend named '" + name + "' already");
+  const auto before = backends();
+  if (std::any_of(before.begin(), before.end(), taken)) return twice;
   Status ready;
   try {
     ready = backend->Init();
@@ -65,6 +105,8 @@ Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
     ready = Status::Error(Code::kInternal, "the backend's Init threw");
   }
   TIMCL_TRY(ready);
+  const std::lock_guard lock(backends_mutex_);
+  if (std::any_of(backends_.begin(), backends_.end(), taken)) return twice;  // meanwhile
   const auto at = std::find_if(backends_.begin(), backends_.end(),
                                [&](const auto& b) { return b.priority < priority; });
   backends_.insert(at, {std::move(backend), priority, false});
@@ -80,6 +122,7 @@ std::shared_ptr<Graph> ContextImpl::CreateGraph(const CompileOption& options) {
 
 std::shared_ptr<Context> Context::Create() { return Create(ContextOptions()); }
 std::shared_ptr<Context> Context::Create(const ContextOptions& options) {
+  const base::FloatEnv usual;  // the driver's threads start with it
   return std::make_shared<ContextImpl>(options);
 }
 

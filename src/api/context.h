@@ -32,15 +32,19 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   const std::string& device_reason() const { return device_reason_; }
   /// Bytes of the device's largest allocation; 0 without a device.
   uint64_t max_allocation() const { return max_allocation_; }
-  /// Highest priority first.
-  const std::vector<compiler::RankedBackend>& backends() const { return backends_; }
+  /// Highest priority first, as they are now: others may be added while a graph compiles.
+  std::vector<compiler::RankedBackend> backends() const;
+  /// What is wrong with the environment: each graph's report repeats it.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   /// Compilations of one context take turns: backends need not be safe for concurrent use.
   std::mutex& compile_mutex() { return compile_mutex_; }
 
  private:
   base::Environment env_;
   OpRegistry ops_;
-  std::vector<compiler::RankedBackend> backends_;
+  mutable std::mutex backends_mutex_;
+  std::vector<compiler::RankedBackend> backends_;  // guarded by it
+  std::vector<std::string> warnings_;
   Status device_status_;
   std::string device_name_, device_reason_;
   uint64_t max_allocation_ = 0;

@@ -1,22 +1,22 @@
-// GraphImpl: building, lowering to IR, Compile and Run.
+// GraphImpl: building, Compile and Run. Lowering to IR is in lower.cc.
 #include "api/graph.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
 #include <set>
 
 #include "api/op_impl.h"
+#include "base/float_env.h"
 #include "base/log.h"
 
 namespace tim::vx {
 namespace {
 
-/// Exceptions end at the API: they become a Status.
+/// Exceptions end at the API: they become a Status. Nor does the caller's rounding mode come in.
 template <class F>
 Status Fenced(F f) {
+  const base::FloatEnv usual;
   try {
     return f();
   } catch (const std::bad_alloc&) {
@@ -29,12 +29,6 @@ Status Fenced(F f) {
   }
 }
 
-/// The type as the user gave it, also where a shape is left to inference.
-std::string Asked(const TensorImpl& tensor) {
-  const TensorSpec& spec = const_cast<TensorImpl&>(tensor).GetSpec();
-  return TensorType{spec.datatype_, Shape(spec.shape_), spec.quantization_}.ToString();
-}
-
 bool Aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
 }  // namespace
@@ -43,6 +37,7 @@ GraphImpl::GraphImpl(std::shared_ptr<ContextImpl> context, const CompileOption& 
     : context_(std::move(context)),
       options_(options),
       token_(std::make_shared<char>()),
+      alive_(std::make_shared<char>()),
       placeholder_(std::make_shared<PlaceHolder>()) {}
 
 GraphImpl::~GraphImpl() {
@@ -70,17 +65,53 @@ void GraphImpl::Mistake(Status status) {
   if (mistake_.ok()) mistake_ = std::move(status);
 }
 
-std::string GraphImpl::LabelOf(const Operation& op) const {
+uint32_t GraphImpl::NextUid(const OpDef* def) {
+  if (state_ == State::kCompiled && !told_of_late_ops_) {
+    told_of_late_ops_ = true;
+    Warn(
+        fmt::format("{}#{} is added after a successful Compile(): like all ops from here on it is "
+                    "ignored",
+                    def ? def->name : "unknown", uids_ + 1));
+  }
+  return ++uids_;
+}
+
+std::string GraphImpl::LabelOf(const Operation& op) {
   const auto& impl = op.impl();
   if (impl == nullptr) return "an operation";
   const std::string label = fmt::format("{}#{}", op.Kind(), impl->uid);
   return impl->name.empty() ? label : fmt::format("{} '{}'", label, impl->name);
 }
 
-std::string GraphImpl::LabelOf(const TensorImpl& t) const {
-  return t.Name().empty()
-             ? fmt::format("#{} {}", const_cast<TensorImpl&>(t).GetId(), t.type().ToString())
-             : fmt::format("'{}' {}", t.Name(), t.type().ToString());
+std::string GraphImpl::LabelOf(const TensorImpl& t) {
+  TensorType type = t.type();
+  // The shape as the user gave it where it is not known better.
+  if (type.shape.empty()) type.shape = Shape(const_cast<TensorImpl&>(t).GetSpec().shape_);
+  std::string text = type.ToString();
+  if (type.shape.empty()) text.replace(text.size() - 2, 2, " (shape left open)");
+  return t.Name().empty() ? text : fmt::format("'{}' {}", t.Name(), text);
+}
+
+std::string GraphImpl::PlaceOf(const TensorImpl& tensor) const {
+  for (const auto* list : {&inputs_, &outputs_}) {
+    for (size_t i = 0; i < list->size(); ++i) {
+      if ((*list)[i].get() != &tensor) continue;
+      return fmt::format("graph {} {} {}", list == &inputs_ ? "input" : "output", i,
+                         LabelOf(tensor));
+    }
+  }
+  return LabelOf(tensor);
+}
+
+void GraphImpl::Warn(std::string text) {
+  base::Log("compile", base::LogLevel::kWarn, "{}", text);
+  report_.warnings.push_back(std::move(text));
+}
+
+bool GraphImpl::Fail(const char* call, Status why) {
+  last_ = std::move(why);
+  base::Log(call, base::LogLevel::kError, "{}", last_.message());
+  return false;
 }
 
 std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void* data,
@@ -118,8 +149,8 @@ std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void*
   });
   if (!status.ok()) return FailedTensor(spec, status);
   if (spec.attr_ == TensorAttribute::TRANSIENT && data != nullptr) {
-    base::Log("api", base::LogLevel::kError,
-              "tensor {}: data given to a TRANSIENT tensor is ignored", LabelOf(*tensor));
+    base::Log("api", base::LogLevel::kError, "data given to the TRANSIENT tensor {} is ignored",
+              LabelOf(*tensor));
   }
   ++tensor_ids_;
   if (tensor->has(TensorAttribute::INPUT)) inputs_.push_back(tensor);
@@ -130,7 +161,7 @@ std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void*
 std::shared_ptr<Tensor> GraphImpl::FailedTensor(const TensorSpec& spec, const Status& why) {
   auto failed = std::make_shared<TensorImpl>(token_, static_cast<uint32_t>(-1), spec);
   failed->set_creation(why);
-  Mistake(why.AtTensor(Asked(*failed)));
+  Mistake(why.AtTensor(LabelOf(*failed)));
   return failed;
 }
 
@@ -156,11 +187,26 @@ std::shared_ptr<Tensor> GraphImpl::CreateIOTensor(const TensorSpec& spec, void* 
 
 std::shared_ptr<Tensor> GraphImpl::CreateTensorPlaceHolder() { return placeholder_; }
 
+std::shared_ptr<Operation> GraphImpl::Owned(const Operation* op) {
+  // Callers may edit OpVector(): an answer counts only if it still holds, else all are counted
+  // anew.
+  for (const bool anew : {false, true}) {
+    if (anew || ops_indexed_ > op_vector_.size()) {
+      op_index_.clear();
+      ops_indexed_ = 0;
+    }
+    for (; ops_indexed_ < op_vector_.size(); ++ops_indexed_) {
+      op_index_[op_vector_[ops_indexed_].get()] = ops_indexed_;
+    }
+    const auto it = op_index_.find(op);
+    if (it != op_index_.end() && op_vector_[it->second].get() == op) return op_vector_[it->second];
+  }
+  return nullptr;
+}
+
 void GraphImpl::UpdateTensorConsumersMap(const std::shared_ptr<Tensor>& tensor,
                                          const Operation* op) {
-  for (const auto& added : op_vector_) {
-    if (added.get() == op) consumers_[tensor].push_back(added);
-  }
+  if (auto owned = Owned(op)) consumers_[tensor].push_back(std::move(owned));
 }
 
 void GraphImpl::RenewTensorConsumersMap(const std::shared_ptr<Tensor>& org_tensor,
@@ -172,9 +218,7 @@ void GraphImpl::RenewTensorConsumersMap(const std::shared_ptr<Tensor>& org_tenso
 
 void GraphImpl::UpdateTensorProducerMap(const std::shared_ptr<Tensor>& tensor,
                                         const Operation* op) {
-  for (const auto& added : op_vector_) {
-    if (added.get() == op) producers_[tensor] = added;
-  }
+  if (auto owned = Owned(op)) producers_[tensor] = std::move(owned);
 }
 
 const std::vector<std::shared_ptr<Operation>> GraphImpl::GetConsumersOp(
@@ -188,167 +232,26 @@ std::shared_ptr<Operation> GraphImpl::GetProducerOp(std::shared_ptr<Tensor> tens
   return it == producers_.end() ? nullptr : it->second;
 }
 
-Result<std::unique_ptr<ir::Graph>> GraphImpl::Lower(
-    std::vector<StateCommit>* commits, std::vector<std::string>* warnings,
-    std::vector<std::pair<std::shared_ptr<TensorImpl>, int>>* outputs) const {
-  // Who writes each tensor, and mistakes that only the whole graph shows.
-  std::map<const TensorImpl*, const Operation*> producer;
-  std::set<const TensorImpl*> bound;
-  for (const auto& op : op_vector_) {
-    const auto& impl = op->impl();
-    if (impl == nullptr || (impl->def == nullptr)) {
-      return Status::Error(Code::kUnsupported,
-                           fmt::format("op code {} of a BuiltinOp built by number is not known "
-                                       "here; use the operator's class",
-                                       impl ? impl->unknown_kind : 0))
-          .AtOp(LabelOf(*op));
-    }
-    for (const auto* list : {&impl->inputs, &impl->outputs}) {
-      for (const auto& t : *list) {
-        if (t->IsPlaceHolder()) continue;
-        const auto* tensor = dynamic_cast<const TensorImpl*>(t.get());
-        const std::string operand =
-            fmt::format("{} {}", list == &impl->inputs ? "input" : "output", &t - list->data());
-        if (tensor == nullptr || !tensor->BelongsTo(token_)) {
-          return Status::Error(Code::kInvalidGraph,
-                               fmt::format("{} {} belongs to another graph", operand,
-                                           tensor ? LabelOf(*tensor) : "of a foreign class"))
-              .AtOp(LabelOf(*op))
-              .AtTensor(tensor ? tensor->Name() : std::string());
-        }
-        if (!tensor->creation().ok()) {
-          return tensor->creation()
-              .AtOp(LabelOf(*op))
-              .AtTensor(fmt::format("{} {}, which could not be made", operand, Asked(*tensor)));
-        }
-        bound.insert(tensor);
-        if (list == &impl->inputs) continue;
-        if (const auto [it, first] = producer.emplace(tensor, op.get()); !first) {
-          return Status::Error(Code::kInvalidGraph,
-                               fmt::format("tensor {} has two producers: {} and {}",
-                                           LabelOf(*tensor), LabelOf(*it->second), LabelOf(*op)))
-              .AtOp(LabelOf(*op))
-              .AtTensor(LabelOf(*tensor));
-        }
-        if (const_cast<TensorImpl*>(tensor)->IsConstTensor()) {
-          return Status::Error(Code::kInvalidGraph, "a CONSTANT tensor is bound as an output")
-              .AtOp(LabelOf(*op))
-              .AtTensor(LabelOf(*tensor));
-        }
-      }
-    }
+Status GraphImpl::TakeOver(const Written& w, const ir::Value& v) {
+  if (v.storage == nullptr) return Status();  // compilation did not come that far
+  TensorImpl& tensor = *w.tensor;
+  const Shape declared(tensor.GetSpec().shape_);
+  if (!tensor.open_shape() && v.type.shape != declared) {
+    Warn(
+        fmt::format("{} {} is declared {}, the op computes {}; copies of the tensor stop at its "
+                    "declared size",
+                    w.place, LabelOf(tensor), declared.ToString(), v.type.shape.ToString()));
   }
-  for (const auto* list : {&inputs_, &outputs_}) {
-    for (const auto& t : *list) {
-      const auto* tensor = static_cast<const TensorImpl*>(t.get());
-      if (bound.count(tensor) == 0 && warnings != nullptr) {
-        warnings->push_back(fmt::format("graph {} {} is not bound to any op",
-                                        list == &inputs_ ? "input" : "output", LabelOf(*tensor)));
-      }
-    }
+  if (w.state != nullptr) {
+    if (v.storage == w.state) return Status();
+    return Status::Error(Code::kInvalidShape,
+                         fmt::format("state declared {} cannot hold what the op computes, {}",
+                                     declared.ToString(), v.type.shape.ToString()))
+        .AtTensor(w.place);
   }
-
-  // A VARIABLE that an op reads and that is written further down holds state: the op sees what the
-  // last run left.
-  std::map<const Operation*, std::vector<const Operation*>> next;
-  auto is_state = [](const TensorImpl* t) { return t->has(TensorAttribute::VARIABLE); };
-  for (const auto& op : op_vector_) {
-    for (const auto& t : op->impl()->inputs) {
-      const auto* tensor = dynamic_cast<const TensorImpl*>(t.get());
-      if (tensor == nullptr || is_state(tensor)) continue;
-      if (const auto it = producer.find(tensor); it != producer.end())
-        next[it->second].push_back(op.get());
-    }
-  }
-  std::function<bool(const Operation*, const Operation*, std::set<const Operation*>&)> reaches =
-      [&](const Operation* from, const Operation* to, std::set<const Operation*>& seen) {
-        if (from == to) return true;
-        if (!seen.insert(from).second) return false;
-        for (const Operation* n : next[from]) {
-          if (reaches(n, to, seen)) return true;
-        }
-        return false;
-      };
-
-  auto graph = std::make_unique<ir::Graph>();
-  std::map<const TensorImpl*, int> written, read;  // value ids; equal unless the tensor is state
-  auto value_of = [&](const std::shared_ptr<Tensor>& t, const Operation* reader) -> Result<int> {
-    if (t->IsPlaceHolder()) return -1;
-    auto tensor = std::static_pointer_cast<TensorImpl>(t);
-    const auto made = producer.find(tensor.get());
-    bool old_state = false;
-    if (reader != nullptr && made != producer.end() && is_state(tensor.get())) {
-      std::set<const Operation*> seen;
-      old_state = reaches(reader, made->second, seen);
-    }
-    auto& ids = old_state ? read : written;
-    if (const auto it = ids.find(tensor.get()); it != ids.end()) return it->second;
-    ir::Value v;
-    v.type = tensor->type();
-    v.name = tensor->Name();
-    v.infer_shape = tensor->open_shape();
-    v.storage = tensor->storage();
-    if (tensor->IsConstTensor()) {
-      v.role = ir::Role::kConstant;
-    } else if (old_state) {
-      v.role = ir::Role::kInput;
-    } else if (made == producer.end()) {
-      v.role = ir::Role::kInput;
-      if (v.storage == nullptr && BitsOf(v.type.dtype) != 0) {
-        return Status::Error(
-                   Code::kInvalidGraph,
-                   fmt::format("tensor {} is read but nothing produces it", LabelOf(*tensor)))
-            .AtOp(LabelOf(*reader))
-            .AtTensor(LabelOf(*tensor));
-      }
-    } else if (const_cast<TensorImpl&>(*tensor).GetSpec().attr_ != TensorAttribute::TRANSIENT) {
-      v.role = ir::Role::kOutput;
-    }
-    const bool is_output = v.role == ir::Role::kOutput;
-    const int id = graph->AddValue(std::move(v));
-    if (is_output && outputs != nullptr) outputs->emplace_back(tensor, id);
-    ids[tensor.get()] = id;
-    return id;
-  };
-  for (const auto& op : op_vector_) {
-    const OpImpl& impl = *op->impl();
-    ir::Node n;
-    n.def = impl.def;
-    n.attrs = impl.attrs;
-    n.name = impl.name;
-    n.number = static_cast<int>(impl.uid);
-    for (const auto& t : impl.inputs) {
-      TIMCL_ASSIGN(const int id, value_of(t, op.get()));
-      n.inputs.push_back(id);
-    }
-    for (const auto& t : impl.outputs) {
-      TIMCL_ASSIGN(const int id, value_of(t, nullptr));
-      n.outputs.push_back(id);
-    }
-    n.outputs.erase(std::remove(n.outputs.begin(), n.outputs.end(), -1), n.outputs.end());
-    graph->AddNode(std::move(n));
-  }
-  // State that is read and written: the run writes beside it, and the two change places afterwards.
-  for (const auto& [tensor, id] : read) {
-    ir::Value& v = graph->value(written.at(tensor));
-    v.storage = base::Storage::Allocate(tensor->storage()->bytes());
-    if (v.storage == nullptr)
-      return Status::Error(Code::kOutOfMemory, "no memory for state").AtTensor(LabelOf(*tensor));
-    if (outputs != nullptr) {
-      const TensorImpl* state = tensor;
-      outputs->erase(std::remove_if(outputs->begin(), outputs->end(),
-                                    [&](const auto& o) { return o.first.get() == state; }),
-                     outputs->end());
-    }
-    if (commits == nullptr) continue;
-    for (const auto& op : op_vector_) {
-      for (const auto& t : op->impl()->outputs) {
-        if (t.get() == tensor)
-          commits->push_back({std::static_pointer_cast<TensorImpl>(t), v.storage});
-      }
-    }
-  }
-  return graph;
+  tensor.set_storage(v.storage);
+  tensor.set_inferred(v.type.shape);
+  return Status();
 }
 
 Status GraphImpl::DoCompile() {
@@ -361,15 +264,13 @@ Status GraphImpl::DoCompile() {
   report_ = CompileReport();
   report_.device = context_->DeviceName() +
                    (context_->device_reason().empty() ? "" : ": " + context_->device_reason());
+  report_.warnings = context_->warnings();  // logged when the context was made
   commits_.clear();
   run_memory_.clear();
   executable_.reset();
-  std::vector<std::pair<std::shared_ptr<TensorImpl>, int>> written;
-  TIMCL_ASSIGN(const std::shared_ptr<ir::Graph> graph,
-               Lower(&commits_, &report_.warnings, &written));
+  TIMCL_ASSIGN(Lowered lowered, Lower());
   if (outputs_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no OUTPUT tensor");
-  for (const std::string& w : report_.warnings)
-    base::Log("compile", base::LogLevel::kWarn, "{}", w);
+  for (std::string& w : lowered.warnings) Warn(std::move(w));
 
   compiler::Options options;
   options.fallback = options_.GetFallback();
@@ -377,21 +278,22 @@ Status GraphImpl::DoCompile() {
   options.pins = options_.Pins();
   options.dump_dir = context_->env().Get(base::Env::kDump);
   if (options_.isRelaxMode()) {
-    report_.warnings.push_back("relax mode is accepted and changes nothing: float32 stays float32");
+    Warn("relax mode is accepted and changes nothing: float32 stays float32");
   }
+  const auto backends = context_->backends();
   const std::lock_guard<std::mutex> turn(context_->compile_mutex());
-  auto executable =
-      compiler::Compile(graph, context_->ops(), context_->backends(), options, &report_);
+  auto executable = compiler::Compile(lowered.graph, context_->ops(), backends, options, &report_);
   // Outputs that were left open, or whose declared shape the op overrules (pooling), have their
   // memory and shape now.
-  for (const auto& [tensor, id] : written) {
-    const ir::Value& v = graph->value(id);
-    if (v.storage == nullptr) continue;
-    tensor->set_storage(v.storage);
-    tensor->set_inferred(v.type.shape);
+  for (const Written& w : lowered.written) {
+    const Status taken = TakeOver(w, lowered.graph->value(w.value));
+    if (executable.ok()) TIMCL_TRY(taken);
   }
   TIMCL_TRY(executable.status());
   executable_ = std::move(*executable);
+  for (Written& w : lowered.written) {
+    if (w.state != nullptr) commits_.push_back(std::move(w));
+  }
   std::set<const Tensor*> seen;
   for (const auto& op : op_vector_) {
     for (const auto* list : {&op->impl()->inputs, &op->impl()->outputs}) {
@@ -409,13 +311,16 @@ Status GraphImpl::DoCompile() {
 bool GraphImpl::Compile() {
   if (state_ == State::kCompiled) return true;
   if (state_ == State::kFailed && compiled_edits_ == edits_) {
-    last_ = compile_status_;
+    last_ = compile_status_;  // told when it happened
     return false;
   }
   compiled_edits_ = edits_;
   last_ = compile_status_ = Fenced([&] { return DoCompile(); });
   state_ = last_.ok() ? State::kCompiled : State::kFailed;
-  return last_.ok();
+  if (last_.ok()) return true;
+  // The context told of its missing device itself.
+  if (compile_status_.message() == context_->LastStatus().message()) return false;
+  return Fail("compile", compile_status_);
 }
 
 Status GraphImpl::DoRun() {
@@ -423,28 +328,28 @@ Status GraphImpl::DoRun() {
     if (tensor->storage()->data() != nullptr) continue;
     return Status::Error(Code::kInvalidArgument,
                          "its memory was taken back by SwapHandle and no other was given")
-        .AtTensor(LabelOf(*tensor));
+        .AtTensor(PlaceOf(*tensor));
   }
   TIMCL_TRY(executable_->Run());
-  for (const StateCommit& c : commits_) c.tensor->storage()->SwapWith(*c.written);
+  for (const Written& c : commits_) c.tensor->storage()->SwapWith(*c.state);
   return Status();
 }
 
 bool GraphImpl::Run() {
   if (!Compile()) return false;
   last_ = Fenced([&] { return DoRun(); });
-  return last_.ok();
+  return last_.ok() || Fail("run", last_);
 }
 
 bool GraphImpl::CompileToBinary(void*, size_t* size) {
   if (size != nullptr) *size = 0;
-  last_ = Status::Error(Code::kUnsupported, "binary graphs are not written by this version");
-  return false;
+  return Fail("compile",
+              Status::Error(Code::kUnsupported, "binary graphs are not written by this version"));
 }
 
 std::string GraphImpl::ToText() const {
-  auto graph = Lower(nullptr, nullptr, nullptr);
-  return graph.ok() ? ir::Print(**graph) : graph.status().message() + "\n";
+  const auto lowered = Lower();
+  return lowered.ok() ? ir::Print(*lowered->graph) : lowered.status().message() + "\n";
 }
 
 void GraphImpl::PrintGraph() const {

@@ -56,29 +56,52 @@ class GraphImpl : public Graph {
   const CompileReport& Report() const override { return report_; }
   std::string ToText() const override;
 
-  // For Operation and TensorImpl.
-  uint32_t NextUid() { return ++uids_; }
+  // For Operation and Lowering.
+
+  /// Expires with the graph: what operations, which users may keep longer, ask before they touch
+  /// it.
+  std::weak_ptr<const void> alive() const { return alive_; }
+  const OpRegistry& ops() const { return context_->ops(); }
+  /// Counts an operation that is being made; tells when it comes too late.
+  uint32_t NextUid(const OpDef* def);
   /// The graph is another one now: a failed Compile may be tried again.
   void Edited();
   /// Keeps the first mistake made while building; Compile() returns it.
   void Mistake(Status status);
-  std::string LabelOf(const Operation& op) const;
-  std::string LabelOf(const TensorImpl& tensor) const;
-  const std::shared_ptr<ContextImpl>& context() const { return context_; }
+  static std::string LabelOf(const Operation& op);
+  /// "'main' f32[4]", or the type alone for a tensor without name.
+  static std::string LabelOf(const TensorImpl& tensor);
+
+  /// A tensor that an op writes.
+  struct Written {
+    std::shared_ptr<TensorImpl> tensor;
+    int value = 0;
+    std::string place;  // "Pool2d#1 'pool': output 0", for messages
+    /// State that is also read: the memory that a run writes, taken over after the run.
+    std::shared_ptr<base::Storage> state;
+  };
+  struct Lowered {
+    std::shared_ptr<ir::Graph> graph;
+    std::vector<Written> written;
+    std::vector<std::string> warnings;
+  };
 
  private:
-  /// Memory that a run writes for a tensor that it also reads as state; taken over after the run.
-  struct StateCommit {
-    std::shared_ptr<TensorImpl> tensor;
-    std::shared_ptr<base::Storage> written;
-  };
-  /// The graph as IR. The lists may be null when only looking. `outputs`: tensors that ops write,
-  /// with their value ids.
-  Result<std::unique_ptr<ir::Graph>> Lower(
-      std::vector<StateCommit>* commits, std::vector<std::string>* warnings,
-      std::vector<std::pair<std::shared_ptr<TensorImpl>, int>>* outputs) const;
+  /// The graph as IR (lower.cc).
+  Result<Lowered> Lower() const;
   Status DoCompile();
+  /// What inference found out about a tensor that an op writes, after a compilation.
+  Status TakeOver(const Written& written, const ir::Value& value);
   Status DoRun();
+  /// Into the report and the log.
+  void Warn(std::string text);
+  /// Remembers why a call returns false, and logs it: callers of the original API see no more
+  /// than that.
+  bool Fail(const char* call, Status why);
+  /// The operation as op_vector_ owns it; null for one that is not there (yet).
+  std::shared_ptr<Operation> Owned(const Operation* op);
+  /// "graph input 0 'x' f32[4]".
+  std::string PlaceOf(const TensorImpl& tensor) const;
   std::shared_ptr<Tensor> NewTensor(const TensorSpec& spec, const void* data, void* user_memory);
   /// A tensor without id, which remembers why; the first such mistake is the graph's.
   std::shared_ptr<Tensor> FailedTensor(const TensorSpec& spec, const Status& why);
@@ -88,16 +111,19 @@ class GraphImpl : public Graph {
   std::vector<std::shared_ptr<Tensor>> inputs_, outputs_;
   std::map<std::shared_ptr<Tensor>, std::vector<std::shared_ptr<Operation>>> consumers_;
   std::map<std::shared_ptr<Tensor>, std::shared_ptr<Operation>> producers_;
-  std::shared_ptr<const void> token_;  // what tensors know their graph by
+  std::shared_ptr<const void> token_;  // what tensors know their graph by; outlives it with them
+  std::shared_ptr<const void> alive_;  // nobody else owns it
   std::shared_ptr<Tensor> placeholder_;
   uint32_t uids_ = 0, tensor_ids_ = 0;
+  std::unordered_map<const Operation*, size_t> op_index_;  // into op_vector_, as it was
+  size_t ops_indexed_ = 0;
   uint64_t edits_ = 0, compiled_edits_ = 0;
   enum class State { kBuilding, kCompiled, kFailed } state_ = State::kBuilding;
   Status mistake_, last_, compile_status_;
-  bool mistake_reported_ = false;
+  bool mistake_reported_ = false, told_of_late_ops_ = false;
   CompileReport report_;
   std::unique_ptr<runtime::Executable> executable_;
-  std::vector<StateCommit> commits_;
+  std::vector<Written> commits_;                         // state
   std::vector<std::shared_ptr<TensorImpl>> run_memory_;  // what the user may take away
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/float_env.h"
 #include "tim/vx/tensor.h"
 
 namespace tim::vx::utils {
@@ -151,6 +152,7 @@ class Quantizer {
 bool Float32ToDtype(std::shared_ptr<tim::vx::Tensor> tensor, std::vector<float> fval,
                     uint8_t* tensorData) {
   if (tensor == nullptr || tensorData == nullptr) return false;
+  const base::FloatEnv usual;
   const TensorSpec& spec = tensor->GetSpec();
   const int64_t count = spec.GetElementNum();
   if (static_cast<uint64_t>(count) > fval.size()) return false;
@@ -196,6 +198,7 @@ bool Float32ToDtype(std::shared_ptr<tim::vx::Tensor> tensor, std::vector<float> 
 
 bool DtypeToFloat32(std::shared_ptr<tim::vx::Tensor> tensor, uint8_t* tensorData, float* data) {
   if (tensor == nullptr || tensorData == nullptr || data == nullptr) return false;
+  const base::FloatEnv usual;
   const TensorSpec& spec = tensor->GetSpec();
   if (spec.datatype_ == DataType::FLOAT32) {
     std::memcpy(data, tensorData, sizeof(*data));

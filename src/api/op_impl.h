@@ -19,8 +19,11 @@ class OpImpl {
  public:
   OpImpl(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs);
 
-  Graph* graph = nullptr;
-  GraphImpl* owner = nullptr;  // null when the graph is not ours (a mock)
+  /// The graph, null once it is gone: users may keep operations longer.
+  Graph* graph() const { return owner_ != nullptr && alive_.expired() ? nullptr : graph_; }
+  /// The same as ours; also null when the graph is of another class (a mock).
+  GraphImpl* owner() const { return alive_.expired() ? nullptr : owner_; }
+
   /// Null: an op code that this library does not know.
   std::shared_ptr<const OpDef> def;
   AnyAttrs attrs;
@@ -34,6 +37,11 @@ class OpImpl {
   RoundingPolicy rounding_policy = RoundingPolicy::RTNE;
   RoundType down_scale_size_rounding = RoundType::FLOOR;
   uint32_t accumulator_bits = 0;
+
+ private:
+  Graph* graph_;
+  GraphImpl* owner_;
+  std::weak_ptr<const void> alive_;
 };
 
 }  // namespace tim::vx

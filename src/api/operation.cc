@@ -1,28 +1,60 @@
 // Operation and BuiltinOp: binding operands, and what callers may ask.
 #include "tim/vx/operation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "api/graph.h"
 #include "api/op_impl.h"
+#include "base/log.h"
 #include "tim/vx/builtin_op.h"
 
 namespace tim::vx {
 
 OpImpl::OpImpl(Graph* g, std::shared_ptr<const OpDef> d, AnyAttrs a)
-    : graph(g), owner(dynamic_cast<GraphImpl*>(g)), def(std::move(d)), attrs(std::move(a)) {
-  if (owner != nullptr) uid = owner->NextUid();
+    : def(std::move(d)), attrs(std::move(a)), graph_(g), owner_(dynamic_cast<GraphImpl*>(g)) {
+  if (owner_ == nullptr) return;
+  alive_ = owner_->alive();
+  uid = owner_->NextUid(def.get());
 }
+
+namespace {
+
+/// What the name means in the graph's context, so that an override reaches typed classes too; for a
+/// class of the app's own, whose definition is not registered, the one given.
+std::shared_ptr<const OpDef> Resolve(Graph* graph, const OpDef& def) {
+  if (const auto* ours = dynamic_cast<const GraphImpl*>(graph)) {
+    if (auto registered = ours->ops().Find(def.name)) return registered;
+  }
+  return std::make_shared<const OpDef>(def);
+}
+
+/// Whether an operand may be bound; if not, says so where the user will find it.
+bool MayBind(const Operation& op, const char* call, const std::shared_ptr<Tensor>& tensor,
+             const char* instead) {
+  const OpImpl* impl = op.impl().get();
+  if (impl == nullptr) return false;
+  if (impl->graph() == nullptr) {
+    base::Log("api", base::LogLevel::kError, "{}: {} is ignored, the graph of the op is gone",
+              GraphImpl::LabelOf(op), call);
+    return false;
+  }
+  if (tensor != nullptr) return true;
+  if (GraphImpl* owner = impl->owner()) {
+    owner->Mistake(Status::Error(Code::kInvalidArgument,
+                                 fmt::format("{} was given a null tensor{}", call, instead))
+                       .AtOp(GraphImpl::LabelOf(op)));
+  }
+  return false;
+}
+
+}  // namespace
 
 Operation::Operation() = default;
 Operation::~Operation() = default;
 Operation::Operation(Graph* graph, const OpDef& def, AnyAttrs attrs)
-    : impl_(std::make_unique<OpImpl>(graph, nullptr, std::move(attrs))) {
-  // What the name means in the graph's context, so that an override reaches typed classes too; for
-  // a class of the app's own, whose definition is not registered, the one given.
-  if (impl_->owner != nullptr) impl_->def = impl_->owner->context()->ops().Find(def.name);
-  if (impl_->def == nullptr) impl_->def = std::make_shared<const OpDef>(def);
-}
+    : impl_(std::make_unique<OpImpl>(graph, Resolve(graph, def), std::move(attrs))) {}
 
 void Operation::SetRuntimeDef(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs) {
   impl_ = std::make_unique<OpImpl>(graph, std::move(def), std::move(attrs));
@@ -38,37 +70,22 @@ BuiltinOp::BuiltinOp(Graph* graph, const OpDef& def, AnyAttrs attrs, DataLayout)
     : Operation(graph, def, std::move(attrs)) {}
 
 Operation& Operation::BindInput(const std::shared_ptr<Tensor>& tensor) {
-  if (impl_ == nullptr) return *this;
-  if (tensor == nullptr) {
-    if (impl_->owner != nullptr) {
-      impl_->owner->Mistake(
-          Status::Error(Code::kInvalidArgument,
-                        "BindInput was given a null tensor; bind "
-                        "CreateTensorPlaceHolder() for an operand that is left out")
-              .AtOp(impl_->owner->LabelOf(*this)));
-    }
+  if (!MayBind(*this, "BindInput", tensor,
+               "; bind CreateTensorPlaceHolder() for an operand that is left out")) {
     return *this;
   }
   impl_->inputs.push_back(tensor);
-  impl_->graph->UpdateTensorConsumersMap(tensor, this);
+  impl_->graph()->UpdateTensorConsumersMap(tensor, this);
   OnBindInputPostProc(tensor, static_cast<int32_t>(impl_->inputs.size()) - 1);
-  if (impl_->owner != nullptr) impl_->owner->Edited();
+  if (GraphImpl* owner = impl_->owner()) owner->Edited();
   return *this;
 }
 
 Operation& Operation::BindOutput(const std::shared_ptr<Tensor>& tensor) {
-  if (impl_ == nullptr) return *this;
-  if (tensor == nullptr) {
-    if (impl_->owner != nullptr) {
-      impl_->owner->Mistake(
-          Status::Error(Code::kInvalidArgument, "BindOutput was given a null tensor")
-              .AtOp(impl_->owner->LabelOf(*this)));
-    }
-    return *this;
-  }
+  if (!MayBind(*this, "BindOutput", tensor, "")) return *this;
   impl_->outputs.push_back(tensor);
-  impl_->graph->UpdateTensorProducerMap(tensor, this);
-  if (impl_->owner != nullptr) impl_->owner->Edited();
+  impl_->graph()->UpdateTensorProducerMap(tensor, this);
+  if (GraphImpl* owner = impl_->owner()) owner->Edited();
   return *this;
 }
 

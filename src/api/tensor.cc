@@ -2,12 +2,14 @@
 // core.md 2.
 #include "api/tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/float_env.h"
 #include "base/log.h"
 #include "tim/vx/op_def.h"
 
@@ -80,13 +82,21 @@ void TensorImpl::EnsureFilled() {
     FillWithRealZero(storage_->data(), type());
 }
 
+size_t TensorImpl::CallersBytes() const {
+  if (open_shape()) return storage_->bytes();
+  const TensorType told = {spec_.datatype_, Shape(spec_.shape_), spec_.quantization_};
+  const auto bytes = told.CheckedBytes();
+  return bytes.ok() ? std::min(*bytes, storage_->bytes()) : storage_->bytes();
+}
+
 bool TensorImpl::CopyDataToTensor(const void* data, uint32_t) {
   if (spec_.attr_ == TensorAttribute::TRANSIENT) return false;
   if (data == nullptr || id_ == static_cast<uint32_t>(-1)) return true;
   if (storage_ == nullptr || storage_->data() == nullptr) return false;
   fill_pending_ = false;
+  has_data_ = true;
   // The size argument means nothing: callers pass element counts and worse.
-  std::memcpy(storage_->data(), data, storage_->bytes());
+  std::memcpy(storage_->data(), data, CallersBytes());
   storage_->MarkWritten();
   return true;
 }
@@ -96,7 +106,7 @@ bool TensorImpl::CopyDataFromTensor(void* data) {
   if (data == nullptr) return true;
   if (storage_ == nullptr || storage_->data() == nullptr) return false;
   EnsureFilled();
-  std::memcpy(data, storage_->data(), storage_->bytes());
+  std::memcpy(data, storage_->data(), std::min(CallersBytes(), type().bytes()));
   return true;
 }
 
@@ -160,7 +170,13 @@ bool TensorImpl::SaveTensorToTextByFp32(std::string filename) {
     return true;
   }
   if (float* values = ConvertTensorToFloat32Data()) {
-    for (int64_t i = 0, n = type().count(); i < n; ++i) std::fprintf(file, "%.16f\n", values[i]);
+    // The format of printf's "%.16f", but with a decimal point whatever the locale.
+    for (int64_t i = 0, n = type().count(); i < n; ++i) {
+      char line[80];
+      const char* end =
+          fmt::format_to_n(line, sizeof line, "{:.16f}\n", static_cast<double>(values[i])).out;
+      std::fwrite(line, 1, static_cast<size_t>(end - line), file);
+    }
     std::free(values);
   }
   std::fclose(file);
@@ -178,10 +194,14 @@ void* TensorImpl::ConvertTensorToData(uint8_t*) {
 float* TensorImpl::ConvertTensorToFloat32Data() {
   if (storage_ == nullptr || storage_->data() == nullptr || BitsOf(spec_.datatype_) < 8)
     return nullptr;
+  const base::FloatEnv usual;
   EnsureFilled();
   const TensorType t = type();
   const int64_t n = t.count();
-  auto* out = static_cast<float*>(std::malloc(sizeof(float) * static_cast<size_t>(n ? n : 1)));
+  // Callers walk over as many elements as the spec says, also where the op made fewer.
+  const int64_t room = open_shape() ? n : std::max(n, spec_.GetElementNum());
+  auto* out = static_cast<float*>(
+      std::calloc(static_cast<size_t>(std::max<int64_t>(room, 1)), sizeof(float)));
   if (out == nullptr) return nullptr;
   const ref::Input in(storage_->data(), t);
   for (int64_t i = 0; i < n; ++i) out[i] = in.Float(i);

@@ -70,6 +70,11 @@ class TensorImpl : public Tensor {
   Status AllocateStorage(const TensorType& type, uint64_t limit);
   /// Writes the real zeros that AllocateStorage put off.
   void EnsureFilled();
+  /// Whether the host ever wrote to it.
+  bool has_data() const { return has_data_; }
+  /// Bytes that a copy to or from the caller's memory may touch: what the spec says, which is what
+  /// the caller made room for, also where the op overruled it. An open shape says nothing.
+  size_t CallersBytes() const;
   /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps
   /// the declared one).
   void set_inferred(Shape shape) { inferred_ = std::move(shape), has_inferred_ = true; }
@@ -82,6 +87,7 @@ class TensorImpl : public Tensor {
   Status creation_;
   bool is_scalar_ = false;
   bool fill_pending_ = false;
+  bool has_data_ = false;
   Shape inferred_;
   bool has_inferred_ = false;
   std::shared_ptr<base::Storage> storage_;

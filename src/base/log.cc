@@ -87,6 +87,8 @@ LogLevels ParseLogLevels(std::string_view timcl_log, std::string_view vsi_level)
                                                    LogLevel::kDebug, LogLevel::kTrace};
     if (vsi_level.size() == 1 && vsi_level[0] >= '0' && vsi_level[0] <= '5') {
       levels.standard = kByNumber[static_cast<size_t>(vsi_level[0] - '0')];
+    } else if (!vsi_level.empty()) {
+      levels.unknown.push_back(fmt::format("VSI_NN_LOG_LEVEL: '{}'", vsi_level));
     }
     return levels;
   }
@@ -95,10 +97,14 @@ LogLevels ParseLogLevels(std::string_view timcl_log, std::string_view vsi_level)
     const std::string_view word = timcl_log.substr(0, comma);
     timcl_log.remove_prefix(std::min(comma + 1, timcl_log.size()));
     const size_t equals = word.find('=');
-    if (equals == std::string_view::npos) {
-      if (const auto level = LevelOf(word)) levels.standard = *level;
-    } else if (const auto level = LevelOf(word.substr(equals + 1))) {
+    const bool of_topic = equals != std::string_view::npos;
+    const auto level = LevelOf(of_topic ? word.substr(equals + 1) : word);
+    if (!level || equals == 0) {
+      if (!word.empty()) levels.unknown.push_back(fmt::format("TIMCL_LOG: '{}'", word));
+    } else if (of_topic) {
       levels.topics[std::string(word.substr(0, equals))] = *level;
+    } else {
+      levels.standard = *level;
     }
   }
   return levels;

@@ -1,4 +1,5 @@
-// Logging: what nobody asked for but may want. What is returned as a Status is not also logged.
+// Logging: what nobody asked for but may want. What is returned as a Status inside the library is
+// not also logged; a call of the API that returns false logs why, once.
 // Levels come from TIMCL_LOG, else VSI_NN_LOG_LEVEL, else warn. Never throws. Threads: any.
 #ifndef TIMCL_BASE_LOG_H_
 #define TIMCL_BASE_LOG_H_
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tim::vx::base {
 
@@ -20,9 +22,11 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kOff };
 struct LogLevels {
   LogLevel standard = LogLevel::kWarn;
   std::map<std::string, LogLevel, std::less<>> topics;
+  /// What made no sense where the levels came from, as "TIMCL_LOG: 'loud'".
+  std::vector<std::string> unknown;
   LogLevel For(std::string_view topic) const;
 };
-/// Reads "warn,select=debug"; words it does not know are passed over.
+/// Reads "warn,select=debug"; words it does not know go to `unknown`.
 LogLevels ParseLogLevels(std::string_view timcl_log, std::string_view vsi_level);
 
 using LogSink = std::function<void(LogLevel, std::string_view topic, std::string_view text)>;

@@ -70,13 +70,25 @@ struct Compiled {
   std::vector<LoadedUnits> loaded;                 // by backend
 };
 
+/// What the ops themselves find odd, without being wrong.
+void Advise(const ir::Graph& graph, std::vector<std::string>* warnings) {
+  for (size_t id = 0; id < graph.nodes().size(); ++id) {
+    const OpView op = graph.view(static_cast<int>(id));
+    const size_t before = warnings->size();
+    if (op.def().advise != nullptr) op.def().advise(op, warnings);
+    for (size_t i = before; i < warnings->size(); ++i)
+      base::Log("compile", base::LogLevel::kWarn, "{}", (*warnings)[i]);
+  }
+}
+
 /// Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
 /// now that it is known.
 Status AllocateOutputs(ir::Graph& graph) {
   for (ir::Value& v : graph.values()) {
     if (v.role != ir::Role::kOutput || v.producer < 0) continue;
     TIMCL_ASSIGN(const size_t bytes, v.type.CheckedBytes());
-    if (v.storage != nullptr && v.storage->bytes() == bytes) continue;
+    // Never less than declared: callers that map the tensor go by its spec.
+    if (v.storage != nullptr && v.storage->bytes() >= bytes) continue;
     if (v.storage != nullptr && !v.storage->has_header()) {
       return Status::Error(
                  Code::kInvalidShape,
@@ -263,6 +275,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   dump.Graph("built", graph);
   TIMCL_TRY(ir::CheckInvariants(graph, false));
   TIMCL_TRY(InferTypes(graph));
+  Advise(graph, &report->warnings);
   TIMCL_TRY(AllocateOutputs(graph));
   dump.Graph("infer_types", graph);
   TIMCL_TRY(FoldConstants(graph));

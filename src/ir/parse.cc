@@ -299,7 +299,7 @@ class Parser {
 
   Status Store(Value* v, size_t at, const void* data, size_t bytes) {
     auto wanted = v->type.CheckedBytes();
-    if (!wanted.ok()) return BadAt(at, wanted.status().message(), wanted.status().code());
+    if (!wanted.ok()) return BadAt(at, wanted.status().detail(), wanted.status().code());
     if (bytes != *wanted) {
       return BadAt(at, fmt::format("{} bytes of data for {}, which has {}", bytes,
                                    v->type.ToString(), *wanted));
@@ -493,13 +493,13 @@ class Parser {
       if (!Take('}')) return BadAt(start, "the attributes do not end");
     }
     auto map = ParseAttrs(inside);
-    if (!map.ok()) return BadAt(start, map.status().message(), map.status().code());
+    if (!map.ok()) return BadAt(start, map.status().detail(), map.status().code());
     if (def.schema == nullptr) {
       return map->size() == 0 ? Status()
                               : BadAt(start, fmt::format("{} has no attributes", def.name));
     }
     auto attrs = def.schema->from_map(*map);
-    if (!attrs.ok()) return BadAt(start, attrs.status().message(), attrs.status().code());
+    if (!attrs.ok()) return BadAt(start, attrs.status().detail(), attrs.status().code());
     node->attrs = AnyAttrs(def.schema, *attrs);
     return Status();
   }

@@ -132,7 +132,7 @@ Status VerifyNode(Graph& graph, int id) {
     const bool open = v.infer_shape || def.declared == Declared::kOverwritten;
     if (auto bytes = v.type.CheckedBytes(); !open && !bytes.ok()) {
       return op
-          .Error(bytes.status().code(), fmt::format("output {}: {}", i, bytes.status().message()))
+          .Error(bytes.status().code(), fmt::format("output {}: {}", i, bytes.status().detail()))
           .AtTensor(v.name);
     }
     // An extent that inference cannot make sense of may still be declared (a window larger than its

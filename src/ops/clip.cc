@@ -59,7 +59,7 @@ TIMCL_POINTWISE(Clip, ClipAttrs, "input", Tolerance::Exact(),
 
 }  // namespace
 
-TIMCL_OP_CLASS(Clip, ClipAttrs, (float min, float max), (min, max));
+TIMCL_OP_CLASS_WITH(Clip, ClipAttrs, (float min, float max), (min, max), min_(min), max_(max));
 
 TIMCL_OPS(clip) { Add(kClip); }
 

@@ -134,7 +134,8 @@ constexpr OpDef kConcat = {.name = "Concat",
 
 }  // namespace
 
-TIMCL_OP_CLASS(Concat, ConcatAttrs, (uint32_t axis, int input_cnt), (axis, input_cnt));
+TIMCL_OP_CLASS_WITH(Concat, ConcatAttrs, (uint32_t axis, int input_cnt), (axis, input_cnt),
+                    axis_(axis), input_cnt_(input_cnt));
 
 TIMCL_OPS(concat) { Add(kConcat); }
 

@@ -370,6 +370,10 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, warnings);
+}
+
 constexpr OpDef kConv2d = {.name = "Conv2d",
                            .inputs = "input kernel bias?",
                            .types = TIMCL_WEIGHTED_SUM_TYPES,
@@ -381,7 +385,8 @@ constexpr OpDef kConv2d = {.name = "Conv2d",
                            .layout = LayoutRule::Fixed("input_layout kernel_layout"),
                            .declared = Declared::kExtentWins,
                            .tolerance = Tolerance::Sum(),
-                           .cases = TIMCL_CASES(Cases)};
+                           .cases = TIMCL_CASES(Cases),
+                           .advise = Advise};
 
 }  // namespace
 
@@ -408,7 +413,15 @@ Conv2d::Conv2d(Graph* graph, int32_t weights, PadType padding, const std::array<
     : BuiltinOp(graph, kConv2d,
                 MakeAttrs(Conv2dAttrs{stride, dilation, padding, pad, multiplier, weights, ksize,
                                       input_layout, kernel_layout}),
-                input_layout) {}
+                input_layout),
+      weights_(static_cast<uint32_t>(weights)),
+      padding_(padding),
+      ksize_(ksize),
+      stride_(stride),
+      dilation_(dilation),
+      pad_(pad),
+      multiplier_(multiplier),
+      kernel_layout_(kernel_layout) {}
 
 std::shared_ptr<Operation> Conv2d::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<Conv2dAttrs>(*this);

@@ -9,10 +9,19 @@
 namespace tim::vx::ops {
 namespace {
 
+/// Set-up happens once per graph: when the compiler asks again, as after another op was expanded,
+/// the answer stands.
+struct Setup {
+  std::vector<TensorType> inputs;  // what it was made for
+  std::vector<Param> params;       // param_list_ before it
+  Launches launches;               // empty before it
+};
+
 /// What a custom op's node carries: the user's object. The graph keeps the object alive, and so
 /// does the executable.
 struct Attrs {
   CustomOpBase* op = nullptr;
+  std::shared_ptr<Setup> setup;
   std::string kernel_name;
   TIMCL_FIELDS(kernel_name)
 };
@@ -98,8 +107,8 @@ Operand Scalar(const Param& p) {
   return o;
 }
 
-Result<Launches> UserKernel(const OpView& view, const KernelRequest&) {
-  CustomOpBase& op = *view.attrs<Attrs>().op;
+/// Calls SetupParams and SetupEnqueue.
+Result<Launches> SetUp(const OpView& view, CustomOpBase& op) {
   std::vector<DataType> input_types;
   for (size_t i = 0; i < view.num_inputs(); ++i) input_types.push_back(view.in(i).dtype());
   KernelSpec spec;
@@ -126,11 +135,7 @@ Result<Launches> UserKernel(const OpView& view, const KernelRequest&) {
   spec.dims = dims;
   spec.local = {0, 0, 0};
   for (uint32_t d = 0; d < dims; ++d) {
-    if (global[d] == 0) {
-      return view.Error(Code::kInvalidArgument, "SetupEnqueue left global size " +
-                                                    std::to_string(d) + " of " +
-                                                    std::to_string(dims) + " at 0");
-    }
+    if (global[d] == 0) global[d] = 1;
     if (local[d] != 0 && global[d] % local[d] != 0) {
       return view.Error(Code::kInvalidArgument,
                         "SetupEnqueue: global size " + std::to_string(global[d]) +
@@ -145,6 +150,27 @@ Result<Launches> UserKernel(const OpView& view, const KernelRequest&) {
   for (uint32_t d = 0; chosen && d < 3; ++d) spec.local[d] = d < dims ? local[d] : 1;
   Launches launches;
   launches.push_back(std::move(spec));
+  return launches;
+}
+
+Result<Launches> UserKernel(const OpView& view, const KernelRequest&) {
+  CustomOpBase& op = *view.attrs<Attrs>().op;
+  Setup& setup = *view.attrs<Attrs>().setup;
+  std::vector<TensorType> inputs;
+  for (size_t i = 0; i < view.num_inputs(); ++i) inputs.push_back(view.in(i).type());
+  if (!setup.launches.empty()) {
+    if (setup.inputs == inputs) return setup.launches;
+    op.param_list_ = setup.params;  // the graph was changed after a failed Compile()
+    setup.launches.clear();
+  }
+  setup.inputs = std::move(inputs);
+  setup.params = op.param_list_;
+  auto launches = SetUp(view, op);
+  if (launches.ok()) {
+    setup.launches = *launches;
+  } else {
+    op.param_list_ = setup.params;  // as if it had not been called
+  }
   return launches;
 }
 
@@ -177,7 +203,8 @@ CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num
   def.origin = "app";
   def.declared = Declared::kOverwritten;
   SetRuntimeDef(graph, std::shared_ptr<const OpDef>(owned, &owned->def),
-                AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{this, owned->name})));
+                AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{
+                                                  this, std::make_shared<Setup>(), owned->name})));
 }
 
 CustomOpBase::~CustomOpBase() = default;

@@ -205,6 +205,15 @@ void Cases(CaseMaker& make) {
   make.Add(c);
 }
 
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, warnings);
+  const uint32_t weights = op.attrs<FullyConnectedAttrs>().weights;
+  if (weights == 0 || weights == SizesOf(op).channels) return;
+  warnings->push_back(op.label() + ": attribute weights " + to_string(weights) +
+                      " contradicts " + op.in_label(1) +
+                      ", whose last dimension counts");
+}
+
 constexpr OpDef kFullyConnected = {.name = "FullyConnected",
                                    .inputs = "input weight bias?",
                                    .types = TIMCL_WEIGHTED_SUM_TYPES,
@@ -214,12 +223,13 @@ constexpr OpDef kFullyConnected = {.name = "FullyConnected",
                                    .reference = Reference,
                                    .kernels = kKernels,
                                    .tolerance = Tolerance::Sum(),
-                                   .cases = TIMCL_CASES(Cases)};
+                                   .cases = TIMCL_CASES(Cases),
+                                   .advise = Advise};
 
 }  // namespace
 
-TIMCL_OP_CLASS(FullyConnected, FullyConnectedAttrs, (uint32_t axis, uint32_t weights),
-               (axis, weights));
+TIMCL_OP_CLASS_WITH(FullyConnected, FullyConnectedAttrs, (uint32_t axis, uint32_t weights),
+                    (axis, weights), axis_(axis), weights_(weights));
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 FullyConnected::FullyConnected(Graph* graph, uint32_t axis) : FullyConnected(graph, axis, 0) {}
 // The original replaces a float16 bias here; these kernels read it as it is.

@@ -204,20 +204,38 @@ Pool2dAttrs Adaptive(PoolType type, const std::array<uint32_t, 2>& input_size,
 Pool2d::Pool2d(Graph* graph, PoolType type, PadType padding, const std::array<uint32_t, 2>& ksize,
                const std::array<uint32_t, 2>& stride, RoundType round_type, DataLayout layout)
     : BuiltinOp(graph, kPool2d,
-                MakeAttrs(Pool2dAttrs{type, padding, ksize, stride, {}, round_type, layout})) {}
+                MakeAttrs(Pool2dAttrs{type, padding, ksize, stride, {}, round_type, layout})),
+      type_(type),
+      padding_(padding),
+      ksize_(ksize),
+      stride_(stride),
+      round_type_(round_type),
+      pad_{0, 0, 0, 0} {}
 Pool2d::Pool2d(Graph* graph, PoolType type, const std::array<uint32_t, 4>& pad,
                const std::array<uint32_t, 2>& ksize, const std::array<uint32_t, 2>& stride,
                RoundType round_type, DataLayout layout)
     : BuiltinOp(
           graph, kPool2d,
-          MakeAttrs(Pool2dAttrs{type, PadType::AUTO, ksize, stride, pad, round_type, layout})) {}
+          MakeAttrs(Pool2dAttrs{type, PadType::AUTO, ksize, stride, pad, round_type, layout})),
+      type_(type),
+      padding_(PadType::AUTO),
+      ksize_(ksize),
+      stride_(stride),
+      round_type_(round_type),
+      pad_(pad) {}
 Pool2d::Pool2d(Graph* graph, PoolType type, const std::array<uint32_t, 2>& input_size,
                RoundType round_type, DataLayout layout)
     : Pool2d(graph, type, std::array<uint32_t, 4>{}, input_size, input_size, round_type, layout) {}
 Pool2d::Pool2d(Graph* graph, PoolType type, const std::array<uint32_t, 2>& input_size,
                const std::array<uint32_t, 2>& output_size, RoundType round_type, DataLayout layout)
     : BuiltinOp(graph, kPool2d,
-                MakeAttrs(Adaptive(type, input_size, output_size, round_type, layout))) {}
+                MakeAttrs(Adaptive(type, input_size, output_size, round_type, layout))),
+      type_(type),
+      padding_(PadType::AUTO),
+      ksize_(AttrsOf<Pool2dAttrs>(*this).ksize),
+      stride_(AttrsOf<Pool2dAttrs>(*this).stride),
+      round_type_(round_type),
+      pad_{0, 0, 0, 0} {}
 
 std::shared_ptr<Operation> Pool2d::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<Pool2dAttrs>(*this);

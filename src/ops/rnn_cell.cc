@@ -150,7 +150,8 @@ constexpr OpDef kRNNCell = {
 
 }  // namespace
 
-TIMCL_OP_CLASS(RNNCell, RNNCellAttrs, (ActivationType activation), (activation));
+TIMCL_OP_CLASS_WITH(RNNCell, RNNCellAttrs, (ActivationType activation), (activation),
+                    activation_(activation));
 
 TIMCL_OPS(rnn_cell) { Add(kRNNCell); }
 

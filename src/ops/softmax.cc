@@ -99,7 +99,8 @@ constexpr OpDef kSoftmax = {.name = "Softmax",
 
 }  // namespace
 
-TIMCL_OP_CLASS(Softmax, SoftmaxAttrs, (float beta, int32_t axis), (beta, axis));
+TIMCL_OP_CLASS_WITH(Softmax, SoftmaxAttrs, (float beta, int32_t axis), (beta, axis), beta_(beta),
+                    axis_(axis));
 
 TIMCL_OPS(softmax) { Add(kSoftmax); }
 

@@ -157,7 +157,8 @@ constexpr OpDef kTranspose = {.name = "Transpose",
 
 }  // namespace
 
-TIMCL_OP_CLASS(Transpose, TransposeAttrs, (const std::vector<uint32_t>& perm), (perm));
+TIMCL_OP_CLASS_WITH(Transpose, TransposeAttrs, (const std::vector<uint32_t>& perm), (perm),
+                    perm_(perm));
 
 TIMCL_OPS(transpose) { Add(kTranspose); }
 

@@ -41,6 +41,12 @@ Status CheckChannels(const OpView& op, size_t channel_dim) {
                            ", its channel_dim is " + to_string(w.quant.ChannelDim()));
 }
 
+void AdviseWeights(const OpView& op, std::vector<std::string>* warnings) {
+  if (!op.in(0).type().quantized() || IsInteger(op.in(1).dtype())) return;
+  warnings->push_back(op.label() + ": " + op.in_label(1) + " is float while " + op.in_label(0) +
+                      " is quantized; it is computed in float, which is slow");
+}
+
 Status CheckBias(const OpView& op, int64_t channels) {
   const TensorView b = op.in(2);
   if (!b.present() || b.shape().count() == channels) return Status();

@@ -59,6 +59,10 @@ class Twice : public ops::CustomOpBase {
 
 class CustomErrorTest : public ErrorTest {
  protected:
+  void SetUp() override {
+    ErrorTest::SetUp();
+    if (!HasOpenCl()) GTEST_SKIP() << "users' kernels need OpenCL";
+  }
   void Build(const Mistakes& m) {
     graph_ = SharedContext()->CreateGraph();
     x_ = Input(graph_, {4});

@@ -35,8 +35,10 @@ std::vector<float> RunChain(bool fuse, size_t* launches) {
 TEST(Regress, QuantizedValueIsRoundedInsideAFusion) {
   size_t fused_launches = 0, launches = 0;
   const auto fused = RunChain(true, &fused_launches), separate = RunChain(false, &launches);
-  EXPECT_EQ(fused_launches, 1u);
-  EXPECT_EQ(launches, 2u);
+  if (Context::Create()->DeviceName() != "reference") {
+    EXPECT_EQ(fused_launches, 1u);
+    EXPECT_EQ(launches, 2u);
+  }
   // -3 clamps to -2, 0.26 rounds to 0.5, 7.9 to 8, 300 clamps to 125.5.
   const std::vector<float> expected = {4.0f, 0.25f, 64.0f, 15750.25f};
   EXPECT_EQ(fused, expected);

@@ -25,6 +25,9 @@ inline const std::shared_ptr<Context>& SharedContext() {
   return context;
 }
 
+/// False where TIMCL_DEVICE=reference asks for no OpenCL: what needs it is skipped then.
+inline bool HasOpenCl() { return SharedContext()->DeviceName() != "reference"; }
+
 inline TensorPtr Make(const GraphPtr& graph, TensorAttribute attr, const ShapeType& shape,
                       DataType type = DataType::FLOAT32, const Quantization& q = Quantization(),
                       const void* data = nullptr) {

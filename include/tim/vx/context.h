@@ -47,7 +47,8 @@ class TIMCL_API Context {
   virtual bool hasSP() = 0;
 
   /// A new context on the default device. Without any OpenCL device the context is still made; its
-  /// graphs fail to compile, and their status tells what was looked for.
+  /// graphs fail to compile, and their status tells what was looked for; so does one line of the
+  /// log.
   static std::shared_ptr<Context> Create();
 
   // Additions to the original API.

@@ -24,6 +24,9 @@ class CompileReport;
 /// A graph under construction, then ready to run. Made by Context::CreateGraph.
 /// Threads: one graph is used by one thread at a time; different graphs, also of one context, may
 /// be built, compiled and run in parallel.
+/// A call that returns false logs why, once and at level error, to stderr unless TIMCL_LOG says
+/// otherwise (off silences); LastStatus() has the same words. Results do not depend on the caller's
+/// rounding mode or locale.
 class TIMCL_API Graph {
  public:
   virtual ~Graph() {}
@@ -45,7 +48,10 @@ class TIMCL_API Graph {
   virtual std::shared_ptr<Tensor> CreateTensorPlaceHolder() = 0;
 
   /// Checks, infers shapes, chooses kernels and builds them. A second call does no work; after a
-  /// failure every later one fails alike until the graph is changed.
+  /// failure every later one fails alike until the graph is changed. Operations added after a
+  /// success are ignored, with a warning. What is legal but can hardly be meant (a CONSTANT without
+  /// data, a declared output shape that the operation overrules) is a warning in the log and in
+  /// Report().
   virtual bool Compile() = 0;
   /// Null buf: *size receives the number of bytes needed. Else the compiled graph is written, if
   /// *size suffices, and *size receives its true length.

@@ -366,6 +366,9 @@ struct OpDef {
   /// Test cases: small, odd-sized, at least two values of every attribute. Null in a library that
   /// is shipped (TIMCL_CASES in tim/vx/testing.h).
   void (*cases)(CaseMaker&) = nullptr;
+  /// Adds what the op accepts although its caller can hardly mean it: it becomes a warning in the
+  /// log and the report. Runs with all types known.
+  void (*advise)(const OpView&, std::vector<std::string>* warnings) = nullptr;
 };
 
 /// kInvalidType unless the operands' types match a row of the definition; the text lists the rows.

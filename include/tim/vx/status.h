@@ -52,7 +52,7 @@ class TIMCL_API Status {
 
   /// The whole text: "kInvalidShape: Add#12 'block2/residual': input 0 ...". Empty on success.
   const std::string& message() const;
-  /// The text without code and place, for messages that quote this one.
+  /// The words alone, without code and place: for messages that have theirs.
   const std::string& detail() const;
   /// Label of the operation, such as "Add#12 'block2/residual'"; empty if it is not known.
   const std::string& op() const;

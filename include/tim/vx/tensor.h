@@ -161,6 +161,8 @@ class TIMCL_API Tensor {
   /// element counts and worse. False for TRANSIENT; true and no action for null data.
   virtual bool CopyDataToTensor(const void* data, uint32_t size_in_bytes = 0) = 0;
   /// Copies the whole tensor, dense, to `data`. False for TRANSIENT; true and no action for null.
+  /// Where the operation overrules the declared shape, no copy touches more bytes than GetSpec()
+  /// says; a shape left open is copied as inferred.
   virtual bool CopyDataFromTensor(void* data) = 0;
 
   /// Makes new_ptr the storage of an INPUT or OUTPUT tensor and hands out the previous pointer. A

@@ -26,6 +26,9 @@ TIMCL_API Status CheckChannels(const OpView& op, size_t channel_dim);
 /// kInvalidShape unless the bias is left out or has `channels` elements.
 TIMCL_API Status CheckBias(const OpView& op, int64_t channels);
 
+/// For OpDef::advise: a warning where input 0 is quantized and the weight, input 1, is float.
+TIMCL_API void AdviseWeights(const OpView& op, std::vector<std::string>* warnings);
+
 /// Input and weight are both integers: products are summed exactly.
 TIMCL_API bool SumsIntegers(const OpView& op);
 /// For each channel the real number that one unit of an integer sum stands for, divided by the

@@ -214,7 +214,7 @@ class TIMCL_API LeakyRelu : public BuiltinOp {
 /// Source: TIM-VX Linear.
 class TIMCL_API Linear : public BuiltinOp {
  public:
-  Linear(Graph* graph, float a, float b = 0.0);
+  Linear(Graph* graph, float a, float b = 0.0f);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
 
  protected:
@@ -243,7 +243,7 @@ class TIMCL_API Gelu : public BuiltinOp {
 /// Source: ONNX Selu-6.
 class TIMCL_API Selu : public BuiltinOp {
  public:
-  Selu(Graph* graph, float alpha = 1.67326, float gamma = 1.0507);
+  Selu(Graph* graph, float alpha = 1.67326f, float gamma = 1.0507f);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
 
  protected:

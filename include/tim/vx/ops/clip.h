@@ -19,6 +19,10 @@ class TIMCL_API Clip : public BuiltinOp {
  public:
   Clip(Graph* graph, float min, float max);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
+
+ protected:
+  float min_;
+  float max_;
 };
 
 }  // namespace ops

@@ -21,6 +21,10 @@ class TIMCL_API Concat : public BuiltinOp {
  public:
   Concat(Graph* graph, uint32_t axis, int input_cnt);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
+
+ protected:
+  uint32_t axis_;
+  int input_cnt_;
 };
 
 }  // namespace ops

@@ -53,6 +53,16 @@ class TIMCL_API Conv2d : public BuiltinOp {
   /// Operand 0 if all operands are constant, else none.
   const std::vector<std::shared_ptr<Tensor>> ConstantInputsTensor() const override;
 
+ protected:
+  const uint32_t weights_;
+  const PadType padding_;
+  const std::array<uint32_t, 2> ksize_;
+  const std::array<uint32_t, 2> stride_;
+  const std::array<uint32_t, 2> dilation_;
+  const std::array<uint32_t, 4> pad_;
+  const int32_t multiplier_;
+  const DataLayout kernel_layout_;
+
  private:
   void OnBindInputPostProc(const std::shared_ptr<Tensor>& tensor, int32_t input_idx) override;
 };

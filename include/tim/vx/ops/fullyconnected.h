@@ -29,6 +29,10 @@ class TIMCL_API FullyConnected : public BuiltinOp {
   FullyConnected(Graph* graph, uint32_t axis, uint32_t weights);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
 
+ protected:
+  uint32_t axis_;
+  uint32_t weights_;
+
  private:
   void OnBindInputPostProc(const std::shared_ptr<Tensor>& tensor, int32_t input_idx) override;
 };

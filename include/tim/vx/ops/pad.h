@@ -34,6 +34,12 @@ class TIMCL_API Pad : public BuiltinOp {
   Pad(Graph* graph, const std::vector<uint32_t>& front_size, const std::vector<uint32_t>& back_size,
       int32_t const_val, pad_mode_type pad_mode);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
+
+ protected:
+  std::vector<uint32_t> front_size_;
+  std::vector<uint32_t> back_size_;
+  int32_t const_val_;
+  pad_mode_type pad_mode_;
 };
 
 }  // namespace ops

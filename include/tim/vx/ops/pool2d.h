@@ -43,6 +43,14 @@ class TIMCL_API Pool2d : public BuiltinOp {
 
   /// Original API; does nothing here, the constructors do all.
   void Init();
+
+ protected:
+  const PoolType type_;
+  const PadType padding_;
+  const std::array<uint32_t, 2> ksize_;
+  const std::array<uint32_t, 2> stride_;
+  const RoundType round_type_;
+  const std::array<uint32_t, 4> pad_;
 };
 
 }  // namespace ops

@@ -35,6 +35,9 @@ class TIMCL_API RNNCell : public Operation {
 
   RNNCell(Graph* graph, ActivationType activation);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
+
+ protected:
+  const ActivationType activation_;
 };
 
 }  // namespace ops

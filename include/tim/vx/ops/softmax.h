@@ -21,6 +21,10 @@ class TIMCL_API Softmax : public BuiltinOp {
  public:
   Softmax(Graph* graph, float beta, int32_t axis);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
+
+ protected:
+  float beta_;
+  int32_t axis_;
 };
 
 }  // namespace ops

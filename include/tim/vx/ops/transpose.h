@@ -22,6 +22,9 @@ class TIMCL_API Transpose : public BuiltinOp {
  public:
   Transpose(Graph* graph, const std::vector<uint32_t>& perm);
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override;
+
+ protected:
+  std::vector<uint32_t> perm_;
 };
 
 }  // namespace ops

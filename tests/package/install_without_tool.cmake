@@ -1,0 +1,20 @@
+# Installs the built tree as if the timcl command had not been built, then builds and runs a program against what was installed.
+file(REMOVE_RECURSE ${PREFIX})
+set(script ${PREFIX}.cmake)
+file(READ ${BINARY_DIR}/src/cmake_install.cmake text)
+string(REPLACE "${TOOL}\"" "${TOOL}.not_built\"" text "${text}")
+if(NOT text MATCHES "timcl.not_built")
+  message(FATAL_ERROR "the installation does not mention ${TOOL} at all")
+endif()
+file(WRITE ${script} "${text}")
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "ended with ${result}: ${ARGN}")
+  endif()
+endfunction()
+run(${CMAKE_COMMAND} -D CMAKE_INSTALL_PREFIX=${PREFIX} -P ${script})
+run(${CXX} -std=c++14 ${FLAGS} ${CONSUMER} -I ${PREFIX}/include -L ${PREFIX}/${LIBDIR} -ltimcl
+  -Wl,-rpath,${PREFIX}/${LIBDIR} -o ${PREFIX}/consumer)
+run(${PREFIX}/consumer)
