@@ -17,6 +17,7 @@ constexpr size_t kHugePage = size_t{2} << 20, kLarge = size_t{1} << 20;
 
 std::shared_ptr<Storage> Storage::Allocate(size_t bytes) {
   if (bytes > std::numeric_limits<size_t>::max() / 2) return nullptr;
+  std::shared_ptr<Storage> storage(new Storage());  // first: it may throw, and then owns the block
   void* block = nullptr;
   size_t mapped = 0, alignment = kAlignment;
   if (bytes >= kLarge) {
@@ -32,7 +33,6 @@ std::shared_ptr<Storage> Storage::Allocate(size_t bytes) {
     block = std::calloc(1, AlignUp(bytes, kAlignment) + kHeaderBytes + kAlignment);
     if (block == nullptr) return nullptr;
   }
-  std::shared_ptr<Storage> storage(new Storage());
   storage->block_ = block;
   storage->mapped_ = mapped;
   storage->owned_ =
