@@ -147,7 +147,7 @@ Result<Launches> General(const OpView& op, const DeviceCaps& caps) {
   spec.source = "pool2d.cl";
   spec.entry = "pool2d";
   spec.operands = {In(0, "X"), Out(0, "Y")};
-  spec.sizes = {{"IH", ax.in},           {"IW", ay.in},           {"KW", ax.window},
+  spec.sizes = {{"IW", ax.in},           {"IH", ay.in},           {"KW", ax.window},
                 {"KH", ay.window},       {"OW", ax.out},          {"OH", ay.out},
                 {"STRIDE_X", ax.stride}, {"STRIDE_Y", ay.stride}, {"LEFT", ax.front},
                 {"TOP", ay.front},       {"ITEMS", items}};
