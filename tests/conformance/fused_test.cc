@@ -246,6 +246,25 @@ TEST(Fusion, ASecondTensorIsReadByTheKernelThatComesLater) {
   EXPECT_EQ(twice.result, std::vector<float>(60));
 }
 
+/// Whether the op's first kernel, register tiles, accepts the case.
+bool ServedByTiles(const NamedCase& named) {
+  TestGraph graph;
+  std::vector<int> inputs;
+  for (const CaseTensor& t : named.c.inputs) {
+    const std::vector<std::byte> zeros(t.type.bytes());
+    const bool left_out = t.type.dtype == DataType::UNKNOWN;
+    inputs.push_back(left_out ? -1 : graph.AddInput(t.type, t.constant, zeros.data()));
+  }
+  DeviceCaps caps;
+  caps.is_cpu = caps.register_tiles_pay = true;
+  int node = -1;
+  return graph
+             .AddOp(std::make_shared<OpDef>(*named.def), named.c.attrs, inputs,
+                    {graph.AddResult(named.c.outputs[0], true)}, &node)
+             .ok() &&
+         named.def->kernels[0].make(graph.graph().view(node), caps).ok();
+}
+
 /// Whole and partial vectors of the register tiles: every float32 case that they serve, minus
 /// another tensor.
 TEST(Fusion, RegisterTilesReadASecondTensor) {
@@ -260,7 +279,7 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
       bool floats = named.c.outputs[0].dtype == DataType::FLOAT32 && !named.c.bench;
       for (const CaseTensor& t : named.c.inputs)
         floats = floats && (t.type.dtype == DataType::FLOAT32 || t.type.dtype == DataType::UNKNOWN);
-      if (!floats) continue;
+      if (!floats || !ServedByTiles(named)) continue;
       for (TestGraph* g : {&fused, &unfused}) {
         std::vector<int> inputs;
         for (const CaseTensor& t : named.c.inputs) {
@@ -288,7 +307,7 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
   ASSERT_TRUE(with.ok()) << with.message();
   const Status without = unfused.Run(*device, Registry(), false);
   ASSERT_TRUE(without.ok()) << without.message();
-  ASSERT_GT(results.size(), 10u);
+  ASSERT_GE(results.size(), 5u);
   for (size_t k = 0; k < results.size(); ++k) {
     EXPECT_NE(fused.kernels()[2 * k + 1].find("fused"), std::string::npos) << lines[k];
     const auto damage = fused.Damage(results[k]);
