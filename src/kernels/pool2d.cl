@@ -4,10 +4,12 @@
 #include "tensor.clh"
 #if LANES == 8
 #define VEC float8
+#define FLAG int8
 #define JOIN(lane) vload8(0, lane)
 #define SPLIT(v, lane) vstore8(v, 0, lane)
 #else
 #define VEC float
+#define FLAG int
 #define JOIN(lane) lane[0]
 #define SPLIT(v, lane) lane[0] = v
 #endif
@@ -35,6 +37,7 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(ITEMS)) {
   const int plane = line / OH, top = (line - plane * OH) * STRIDE_Y - TOP;
   const int y0 = max(top, 0), y1 = min(top + KH, IH);
   VEC r = OUTSIDE;
+  FLAG nan = 0;  // of the maximum: comparing drops a NaN, so it is noted beside it
   float lane[LANES];
   for (int y = y0; y < y1; ++y) {
     const int from = (plane * IH + y) * IW;
@@ -51,7 +54,8 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(ITEMS)) {
         v = JOIN(lane);
       }
 #if TYPE == 0
-      r = (v != v) ? v : (v > r) ? v : r;  // a NaN stays
+      r = v > r ? v : r;
+      nan |= v != v;
 #elif TYPE == 2
       const VEC square = v * v;
       r += square;
@@ -60,6 +64,9 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(ITEMS)) {
 #endif
     }
   }
+#if TYPE == 0
+  r = nan ? (VEC)(NAN) : r;
+#endif
   SPLIT(r, lane);
   const int to = line * OW + x0, lanes = min(LANES, OW - x0);
   for (int l = 0; l < lanes; ++l) {

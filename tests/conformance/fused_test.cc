@@ -246,6 +246,78 @@ TEST(Fusion, ASecondTensorIsReadByTheKernelThatComesLater) {
   EXPECT_EQ(twice.result, std::vector<float>(60));
 }
 
+/// Whether the op's first kernel, register tiles, accepts the case.
+bool ServedByTiles(const NamedCase& named) {
+  TestGraph graph;
+  std::vector<int> inputs;
+  for (const CaseTensor& t : named.c.inputs) {
+    const std::vector<std::byte> zeros(t.type.bytes());
+    const bool left_out = t.type.dtype == DataType::UNKNOWN;
+    inputs.push_back(left_out ? -1 : graph.AddInput(t.type, t.constant, zeros.data()));
+  }
+  DeviceCaps caps;
+  caps.is_cpu = caps.register_tiles_pay = true;
+  int node = -1;
+  return graph
+             .AddOp(std::make_shared<OpDef>(*named.def), named.c.attrs, inputs,
+                    {graph.AddResult(named.c.outputs[0], true)}, &node)
+             .ok() &&
+         named.def->kernels[0].make(graph.graph().view(node), caps).ok();
+}
+
+/// Whole and partial vectors of the register tiles: every float32 case that they serve, minus
+/// another tensor.
+TEST(Fusion, RegisterTilesReadASecondTensor) {
+  const auto device = Device();
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  TestGraph fused, unfused;
+  std::vector<int> results;
+  std::vector<std::string> lines;
+  const OpDef& sub = *Registry().Find("Sub");
+  for (const char* name : {"Conv2d", "FullyConnected"}) {
+    for (const NamedCase& named : CasesOf(*Registry().Find(name))) {
+      bool floats = named.c.outputs[0].dtype == DataType::FLOAT32 && !named.c.bench;
+      for (const CaseTensor& t : named.c.inputs)
+        floats = floats && (t.type.dtype == DataType::FLOAT32 || t.type.dtype == DataType::UNKNOWN);
+      if (!floats || !ServedByTiles(named)) continue;
+      for (TestGraph* g : {&fused, &unfused}) {
+        std::vector<int> inputs;
+        for (const CaseTensor& t : named.c.inputs) {
+          std::vector<std::byte> data(t.type.bytes());
+          FillInput(t, named.c.outputs[0], Hash(named.text) + inputs.size(), data.data());
+          const bool left_out = t.type.dtype == DataType::UNKNOWN;
+          inputs.push_back(left_out ? -1 : g->AddInput(t.type, t.constant, data.data()));
+        }
+        const int middle = g->AddResult(named.c.outputs[0], false);
+        ASSERT_TRUE(
+            g->AddOp(std::make_shared<OpDef>(*named.def), named.c.attrs, inputs, {middle}).ok());
+        CaseTensor other = {g->TypeOf(middle), false, -4, 4, {}};
+        std::vector<std::byte> data(other.type.bytes());
+        FillInput(other, other.type, 7, data.data());
+        const int y = g->AddInput(other.type, false, data.data());
+        const int out = g->AddResult(named.c.outputs[0], true);
+        ASSERT_TRUE(
+            g->AddOp(std::make_shared<OpDef>(sub), CasesOf(sub)[0].c.attrs, {middle, y}, {out})
+                .ok());
+        if (g == &fused) results.push_back(out), lines.push_back(named.text);
+      }
+    }
+  }
+  const Status with = fused.Run(*device, Registry(), true);
+  ASSERT_TRUE(with.ok()) << with.message();
+  const Status without = unfused.Run(*device, Registry(), false);
+  ASSERT_TRUE(without.ok()) << without.message();
+  ASSERT_GE(results.size(), 5u);
+  for (size_t k = 0; k < results.size(); ++k) {
+    EXPECT_NE(fused.kernels()[2 * k + 1].find("fused"), std::string::npos) << lines[k];
+    const auto damage = fused.Damage(results[k]);
+    EXPECT_FALSE(damage) << *damage << "\n  " << lines[k];
+    const auto wrong = Compare(fused.TypeOf(results[k]), unfused.Result(results[k]),
+                               fused.Result(results[k]), Tolerance::Exact());
+    EXPECT_FALSE(wrong) << *wrong << "\n  " << lines[k];
+  }
+}
+
 TEST(Fusion, FusedEqualsUnfused) {
   const auto device = Device();
   ASSERT_TRUE(device.ok()) << device.status().message();

@@ -111,6 +111,12 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
   }
   EXPECT_GE(sources.size(), 10u);
   ASSERT_GE(variants.size(), 100u);
+  // A launch of several kernels can supply the work-items only of those that ask by the macros.
+  for (const std::string& source : sources) {
+    const std::string text = *kernels::FindSource(source, "");
+    EXPECT_EQ(text.find("get_global_"), std::string::npos) << source << ": WORK_ITEM(d)";
+    EXPECT_EQ(text.find("kernel void"), std::string::npos) << source << ": KERNEL(name)";
+  }
   std::vector<const kernels::VariantText*> pointers;
   for (const auto& v : variants) pointers.push_back(&v);
   char folder[] = "/tmp/timcl_parameters_XXXXXX";
@@ -123,7 +129,7 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   std::ifstream file(out);
   const std::string program{std::istreambuf_iterator<char>(file), {}};
-  //KEEP std::filesystem::remove_all(folder);
+  // KEEP std::filesystem::remove_all(folder);
   for (const Check& c : checks) {
     const std::string kernel = kernels::EntryName(variants[c.variant], c.variant);
     std::vector<std::string> got = ParametersOf(program, kernel);
