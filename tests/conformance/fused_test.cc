@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "backends/opencl/backend.h"
+#include "backends/opencl/compile/unit.h"
 #include "support/conformance.h"
 
 namespace tim::vx {
@@ -262,7 +263,7 @@ bool ServedByTiles(const NamedCase& named) {
              .AddOp(std::make_shared<OpDef>(*named.def), named.c.attrs, inputs,
                     {graph.AddResult(named.c.outputs[0], true)}, &node)
              .ok() &&
-         named.def->kernels[0].make(graph.graph().view(node), caps).ok();
+         opencl::AskKernel(*named.def->kernels.begin(), graph.graph().view(node), caps).ok();
 }
 
 /// Whole and partial vectors of the register tiles: every float32 case that they serve, minus

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "backends/opencl/compile/unit.h"
 #include "kernels/prelude.h"
 #include "support/conformance.h"
 
@@ -68,7 +69,7 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
   std::map<std::string, size_t> known;
   std::set<std::string> seen, sources;
   std::vector<Check> checks;
-  for (const OpDef* def : registry.All()) {
+  for (const auto& def : registry.All()) {
     for (const NamedCase& named : CasesOf(*def)) {
       if (named.c.bench) continue;
       TestGraph graph;
@@ -88,9 +89,10 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
         ins.push_back(op.in(i).present() ? op.in(i).type() : TensorType());
       for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
       for (const KernelCandidate& candidate : def->kernels) {
-        if (candidate.make == nullptr) break;
         for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
-          const auto launches = candidate.make(op, caps);
+          const auto offer = opencl::AskKernel(candidate, op, caps);
+          if (!offer.ok()) continue;
+          const auto launches = opencl::MakeLaunches(candidate, *offer, op, caps);
           if (!launches.ok()) continue;
           for (const KernelSpec& spec : *launches) {
             if (!spec.user_source.empty()) continue;

@@ -269,7 +269,7 @@ TEST(StageTest, ParametersAreFoundAsWords) {
 
 /// An operator outside of the library that brings its kernel as text in the library's dialect: one
 /// text for every encoding, and fused ops behind it.
-Result<Launches> SquareLaunch(const OpView& op, const DeviceCaps&) {
+Result<Launches> SquareLaunch(const OpView& op, const KernelRequest&) {
   KernelSpec spec;
   spec.source = "square \"quoted\".cl";  // a name for messages
   spec.source_text = R"(#include "tensor.clh"
@@ -286,9 +286,10 @@ KERNEL(square)(IN(X), OUT(Y), SIZE(N)) {
   spec.sizes = {{"N", op.out(0).shape().count()}};
   spec.global = {static_cast<size_t>(op.out(0).shape().count()), 1, 1};
   spec.local = {64, 1, 1};
-  spec.epilogue = KernelSpec::Epilogue::kScalar;
   return Launches{spec};
 }
+constexpr KernelCandidate kSquareKernels[] = {
+    {"text", nullptr, SquareLaunch, {KernelSpec::Epilogue::kScalar}}};
 
 OpDef SquareFromText() {
   OpDef def;
@@ -300,7 +301,7 @@ OpDef SquareFromText() {
     for (int64_t i = 0; i < ins[0].count(); ++i) outs[0].Set(i, ins[0].Float(i) * ins[0].Float(i));
     return Status();
   };
-  def.kernels[0] = {"text", SquareLaunch};
+  def.kernels = kSquareKernels;
   def.cases = [](CaseMaker& make) {
     for (const TensorType& t : {kF32, kF16, kU8}) {
       Case c;

@@ -29,8 +29,8 @@ class Nameless : public tim::vx::Backend {
                  tim::vx::CompiledUnits*) override {
     return Status();
   }
-  Status Load(const tim::vx::CodeModule&, const std::string&,
-              std::unique_ptr<tim::vx::kernel::Kernel>*) override {
+  Status Load(const std::vector<tim::vx::CodeModule>&, const std::vector<tim::vx::Call>&,
+              const tim::vx::CompileEnv&, tim::vx::LoadedUnits*) override {
     return Status();
   }
 

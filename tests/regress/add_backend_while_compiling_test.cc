@@ -29,7 +29,8 @@ class Asked : public Backend {
   Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
     return Status(Code::kInternal);
   }
-  Status Load(const CodeModule&, const std::string&, std::unique_ptr<kernel::Kernel>*) override {
+  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
+              LoadedUnits*) override {
     return Status(Code::kInternal);
   }
   std::atomic<int> times{0};

@@ -40,7 +40,7 @@ class Emitter {
  private:
   Status EmitGroup(const Group& group) {
     const OpView& op = group.op;
-    auto launches = group.kernel->make(op, {caps_});
+    const auto launches = MakeLaunches(*group.kernel, group.offer, op, caps_);
     if (!launches.ok()) return launches.status().AtOp(op.label());
     if (!group.stages.empty() && launches->size() != 1) {
       return op.Error(Code::kInternal, fmt::format("kernel '{}' offers an epilogue, but makes {} "
@@ -55,10 +55,8 @@ class Emitter {
     result_.kernel_of[op.id()] = group.kernel->name;
     if (!group.refusals.empty()) result_.refused[op.id()] = group.refusals;
     std::map<size_t, int> scratch_ids;  // the op's scratch pieces -> internal ids
-    for (KernelSpec& spec : *launches) {
-      spec.epilogue = group.offer.epilogue;
+    for (const KernelSpec& spec : *launches)
       TIMCL_TRY(EmitLaunch(group, spec, label, &scratch_ids));
-    }
     return Status();
   }
 
@@ -114,7 +112,8 @@ class Emitter {
     const OpView& op = group.op;
     Variant variant;
     if (!spec.user_source.empty()) {
-      TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, std::string(op.kind()), kernel_dir_));
+      TIMCL_ASSIGN(variant.text,
+                   WithImagePrelude(spec.user_source, std::string(op.kind()), kernel_dir_));
       variant.entry = spec.entry;
       variant.origin = op.label();
       variant.options = spec.build_options;

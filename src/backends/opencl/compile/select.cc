@@ -22,21 +22,27 @@ Status CheckCounts(const OpView& op) {
   return Status();
 }
 
-Result<KernelOffer> Ask(const KernelCandidate& candidate, const OpView& op,
-                        const KernelRequest& request) {
+}  // namespace
+
+Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
+                              const DeviceCaps& caps) {
   if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
   if (candidate.accepts == nullptr) return candidate.offer;
-  return candidate.accepts(op, request);
+  return candidate.accepts(op, {caps});
 }
 
-}  // namespace
+Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffer& offer,
+                              const OpView& op, const DeviceCaps& caps) {
+  TIMCL_ASSIGN(Launches launches, candidate.make(op, {caps}));
+  for (KernelSpec& spec : launches) spec.epilogue = offer.epilogue;
+  return launches;
+}
 
 Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps) {
   Group group;
   group.op = op;
-  const KernelRequest request = {caps};
   for (const KernelCandidate& candidate : op.def().kernels) {
-    auto offer = Ask(candidate, op, request);
+    auto offer = AskKernel(candidate, op, caps);
     if (offer.ok()) {
       group.kernel = &candidate;
       group.offer = *offer;

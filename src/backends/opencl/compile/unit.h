@@ -37,8 +37,8 @@ struct Group {
   std::vector<kernels::Stage> stages;
   std::vector<OpView> fused;
   std::vector<TensorView> others;  // what stages with two operands read, in order
-  bool no_launch = false;  // its result is its input, byte for byte
-  bool gone = false;       // fused into another group
+  bool no_launch = false;          // its result is its input, byte for byte
+  bool gone = false;               // fused into another group
 
   const OpView& last() const { return fused.empty() ? op : fused.back(); }
 };
@@ -111,6 +111,12 @@ std::string Print(const Unit& unit);
 /// The candidate that accepts the op, and why those before it refused. kUnsupported lists every
 /// refusal.
 Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps);
+/// One candidate's answer: its offer, or its refusal.
+Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
+                              const DeviceCaps& caps);
+/// The launches of a candidate that accepted.
+Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffer& offer,
+                              const OpView& op, const DeviceCaps& caps);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_
