@@ -105,6 +105,8 @@ void Cases(CaseMaker& make) {
     make.Of(ConcatAttrs{axis, 3}).In(shape(3)).In(shape(1)).In(shape(4)).Note("axes");
   }
   make.Of(ConcatAttrs{1}).In(F32({300, 2})).In(F32({300, 5})).Note("beyond a work-group");
+  make.Of(ConcatAttrs{0}).In(F32({17, 5})).In(F32({33, 5})).Note("one more than whole runs");
+  make.Of(ConcatAttrs{0}).In(F32({5, 3})).In(F32({16, 3})).Note("a whole run at the end");
   make.Of(ConcatAttrs{4}).In(F32({2, 1, 3, 1, 2, 2})).In(F32({2, 1, 3, 1, 1, 2})).Note("rank 6");
   make.Of(ConcatAttrs{1}).In(F32({7, 5, 3})).In(F32({7, 2, 3})).Note("types").EachType();
   make.Of(ConcatAttrs{0})
