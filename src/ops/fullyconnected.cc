@@ -209,9 +209,8 @@ void Advise(const OpView& op, std::vector<std::string>* warnings) {
   weighted_sum::AdviseWeights(op, warnings);
   const uint32_t weights = op.attrs<FullyConnectedAttrs>().weights;
   if (weights == 0 || weights == SizesOf(op).channels) return;
-  warnings->push_back(op.label() + ": attribute weights " + to_string(weights) +
-                      " contradicts " + op.in_label(1) +
-                      ", whose last dimension counts");
+  warnings->push_back(op.label() + ": attribute weights " + to_string(weights) + " contradicts " +
+                      op.in_label(1) + ", whose last dimension counts");
 }
 
 constexpr OpDef kFullyConnected = {.name = "FullyConnected",

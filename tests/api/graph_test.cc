@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "api/op_impl.h"
 #include "base/log.h"
 #include "support/api_support.h"
+#include "support/clone.h"
 #include "tim/vx/op_def.h"
 #include "tim/vx/ops.h"
 
@@ -272,29 +276,7 @@ TEST_F(GraphTest, LastStatusOfASoundGraphIsSuccess) {
 
 // --- Clone ---
 
-std::vector<std::string> cloned;  // kinds that CloneTest met
-
-/// A clone in another graph has the same kind and attributes and no operands.
-template <class Op, class... Args>
-void ExpectClones(Args... args) {
-  auto from = SharedContext()->CreateGraph();
-  auto to = SharedContext()->CreateGraph();
-  auto op = from->CreateOperation<Op>(args...);
-  SCOPED_TRACE(std::string(op->Kind()) + " " + op->Attributes().ToText());
-  op->BindInput(Input(from, {4}));
-  const std::shared_ptr<Operation> clone = op->Clone(to);
-  ASSERT_NE(clone, nullptr);
-  EXPECT_EQ(to->OpVector(), (std::vector<std::shared_ptr<Operation>>{clone}));
-  EXPECT_NE(dynamic_cast<Op*>(clone.get()), nullptr);
-  EXPECT_STREQ(clone->Kind(), op->Kind());
-  EXPECT_EQ(clone->Attributes(), op->Attributes());
-  EXPECT_EQ(clone->Attributes().ToText(), op->Attributes().ToText());
-  EXPECT_TRUE(clone->impl()->inputs.empty());
-  cloned.emplace_back(op->Kind());
-}
-
 TEST(CloneTest, EveryOperatorClass) {
-  cloned.clear();
   ExpectClones<ops::DataConvert>();
   ExpectClones<ops::Neg>();
   ExpectClones<ops::Abs>();
@@ -365,11 +347,18 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::Softmax>(0.5f, -2);
   ExpectClones<ops::Transpose>(Words{2, 0, 1});
 
-  // A new operator gets a line above.
+  // Newer operators have a file of their own.
+  std::string files;
+  for (const auto& file : std::filesystem::directory_iterator(TIMCL_SOURCE_DIR "/tests/ops")) {
+    std::ifstream in(file.path());
+    files.append(std::istreambuf_iterator<char>(in), {});
+  }
   OpRegistry registry;
   ops::RegisterBuiltinOps(registry);
   for (const auto& def : registry.All()) {
-    EXPECT_THAT(cloned, testing::Contains(std::string(def->name)));
+    const std::string name(def->name);
+    if (files.find("ExpectClones<ops::" + name + ">(") != std::string::npos) continue;
+    EXPECT_THAT(cloned, testing::Contains(name));
   }
 }
 

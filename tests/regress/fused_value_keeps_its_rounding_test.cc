@@ -1,5 +1,5 @@
-// A quantized tensor between two fused ops is observable: its rounding and clamping must survive fusion (NUMERICS). 300 does
-// not fit the middle tensor, and 0.26 lies between two of its steps.
+// A quantized tensor between two fused ops is observable: its rounding and clamping must survive
+// fusion (NUMERICS). 300 does not fit the middle tensor, and 0.26 lies between two of its steps.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -20,9 +20,12 @@ std::vector<float> RunChain(bool fuse, size_t* launches) {
   options.SetFusion(fuse);
   auto graph = Context::Create()->CreateGraph(options);
   const std::vector<float> data = {-3.0f, 0.26f, 7.9f, 300.0f};
-  TensorSpec in(DataType::FLOAT32, {4}, TensorAttribute::INPUT), out(DataType::FLOAT32, {4}, TensorAttribute::OUTPUT);
-  TensorSpec middle(DataType::UINT8, {}, TensorAttribute::TRANSIENT, Quantization(QuantType::ASYMMETRIC, 0.5f, 4));
-  auto x = graph->CreateTensor(in, data.data()), q = graph->CreateTensor(middle), y = graph->CreateTensor(out);
+  TensorSpec in(DataType::FLOAT32, {4}, TensorAttribute::INPUT),
+      out(DataType::FLOAT32, {4}, TensorAttribute::OUTPUT);
+  TensorSpec middle(DataType::UINT8, {}, TensorAttribute::TRANSIENT,
+                    Quantization(QuantType::ASYMMETRIC, 0.5f, 4));
+  auto x = graph->CreateTensor(in, data.data()), q = graph->CreateTensor(middle),
+       y = graph->CreateTensor(out);
   (*graph->CreateOperation<ops::DataConvert>()).BindInput(x).BindOutput(q);
   (*graph->CreateOperation<ops::Square>()).BindInput(q).BindOutput(y);
   EXPECT_TRUE(graph->Run()) << graph->LastStatus().message();

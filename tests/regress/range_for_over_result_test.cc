@@ -1,4 +1,5 @@
-// `for (auto& x : *Make())` walked a vector that was gone: Result's operator* on a temporary returned a reference.
+// `for (auto& x : *Make())` walked a vector that was gone: Result's operator* on a temporary
+// returned a reference.
 #include <gtest/gtest.h>
 
 #include <type_traits>

@@ -1,5 +1,5 @@
-// A Context in static storage crashed at exit: the cache's thread asked the driver for binaries when the compiler inside the
-// driver was gone already. The test is that the process ends well.
+// A Context in static storage crashed at exit: the cache's thread asked the driver for binaries
+// when the compiler inside the driver was gone already. The test is that the process ends well.
 #include <gtest/gtest.h>
 
 #include <memory>

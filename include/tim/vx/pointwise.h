@@ -56,7 +56,7 @@ struct Pointwise : PointwiseRule {
   }
   constexpr Pointwise Cases(void (*f)(CaseMaker&)) const {
     Pointwise r = *this;
-    r.cases = f;
+    r.cases = TIMCL_CASES(f);
     return r;
   }
   template <class Attrs>
@@ -122,7 +122,7 @@ constexpr OpDef DefinitionOf(const char* name, const AttrSchema* schema, const c
   def.pointwise = rule;
   def.layout = LayoutRule::SameForAll();
   def.tolerance = tolerance;
-  def.cases = TIMCL_CASES(rule->cases);
+  def.cases = rule->cases;
   return def;
 }
 

@@ -1,5 +1,5 @@
-// The version script named typeinfo with a blank in quotes, which matches literally: classes of users could not derive from
-// ours, and dynamic_cast across the library's border failed.
+// The version script named typeinfo with a blank in quotes, which matches literally: classes of
+// users could not derive from ours, and dynamic_cast across the library's border failed.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -22,8 +22,7 @@ bool SameCode(const Variant& a, const Variant& b) {
 
 }  // namespace
 
-void AssemblePrograms(const std::vector<Emitted*>& partitions,
-                      const std::string& kernel_dir) {
+void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string& kernel_dir) {
   std::vector<const Variant*> all;
   for (const Emitted* p : partitions) {
     for (const Variant& v : p->variants) all.push_back(&v);
