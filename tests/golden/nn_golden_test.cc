@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "support/golden.h"
 #include "support/ir_builder.h"
 
 namespace tim::vx::testing {
@@ -14,56 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-TensorType TypeFrom(const json& j) {
-  TensorType t;
-  for (DataType d : {DataType::FLOAT32, DataType::UINT8, DataType::INT8, DataType::INT16,
-                     DataType::INT32, DataType::INT64}) {
-    if (j.at("dtype") == NameOf(d)) t.dtype = d;
-  }
-  t.shape = Shape(j.at("shape").get<std::vector<int64_t>>());
-  const auto scales = j.at("scales").get<std::vector<float>>();
-  const int32_t zero_point = j.at("zero_point"), dim = j.at("channel_dim");
-  if (dim >= 0) {
-    t.quant = Quantization(QuantType::SYMMETRIC_PER_CHANNEL, dim, scales,
-                           std::vector<int32_t>(scales.size(), 0));
-  } else if (scales[0] != 1.0f || zero_point != 0) {
-    t.quant = Quantization(QuantType::ASYMMETRIC, scales[0], zero_point);
-  }
-  return t;
-}
-
-AnyAttrs AttrsFrom(const OpDef& def, const json& j) {
-  AttrMap map;
-  for (const auto& [name, value] : j.items()) {
-    if (value.is_array()) {
-      map.Set(name, value.get<std::vector<int64_t>>());
-    } else if (value.is_number_integer()) {
-      map.Set(name, value.get<int64_t>());
-    } else {
-      map.Set(name, value.get<double>());
-    }
-  }
-  auto data = def.schema->from_map(map);
-  EXPECT_TRUE(data.ok()) << data.status().message();
-  return AnyAttrs(def.schema, data.ok() ? *data : nullptr);
-}
-
-std::vector<std::byte> BytesFrom(const TensorType& t, const json& values) {
-  std::vector<std::byte> bytes(t.bytes());
-  ref::Output out(bytes.data(), t);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (IsInteger(t.dtype)) {
-      out.SetRaw(static_cast<int64_t>(i), values[i].get<int64_t>());
-    } else {
-      out.Set(static_cast<int64_t>(i), values[i].get<double>());
-    }
-  }
-  return bytes;
-}
-
 TEST(NnGolden, References) {
-  std::ifstream file(TIMCL_GOLDEN_DIR "/nn_golden.json");
-  const json cases = json::parse(file);
+  const json cases = ReadGolden("nn_golden.json");
   ASSERT_GT(cases.size(), 50u);
   std::set<std::string> seen;
   for (size_t n = 0; n < cases.size(); ++n) {
