@@ -125,25 +125,49 @@ void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, co
   }
 }
 
-/// Every case that an op marks for benchmarks.
+/// A row for each case that an op marks for benchmarks; for an op that marks none, its largest case
+/// in float32, else its largest.
 class Registrar : public CaseMaker {
  public:
   explicit Registrar(const OpDef& def) : def_(def) {}
   const OpDef& def() const override { return def_; }
   void Add(Case c) override {
-    if (!c.bench) return;
-    std::string types;
-    for (const CaseTensor& t : c.inputs) types += (types.empty() ? "" : " ") + t.type.ToString();
-    const std::string name = fmt::format("{}/{}", def_.name, types);
+    if (c.bench) {
+      marked_ = true;
+      return Row(std::move(c));
+    }
+    bool is_float = true;
+    int64_t count = 0;
+    for (const CaseTensor& t : c.inputs) {
+      if (t.type.dtype == DataType::UNKNOWN) continue;
+      is_float = is_float && t.type.dtype == DataType::FLOAT32;
+      count += t.type.count();
+    }
+    const std::pair<bool, int64_t> rank = {is_float, count};
+    if (largest_.inputs.empty() || rank > rank_) rank_ = rank, largest_ = std::move(c);
+  }
+  /// All cases were added.
+  void End() {
+    if (!marked_ && !largest_.inputs.empty()) Row(std::move(largest_));
+  }
+
+ private:
+  void Row(Case c) {
+    std::string name(def_.name), before = "/";
+    for (const CaseTensor& t : c.inputs) {
+      name += before + (t.type.dtype == DataType::UNKNOWN ? "-" : t.type.ToString());
+      before = " ";
+    }
     benchmark::RegisterBenchmark(
-        name.c_str(),
-        [this_def = &def_, c](benchmark::State& s) { RunOne(s, *this_def, c, -1, false); })
+        name.c_str(), [def = &def_, c](benchmark::State& s) { RunOne(s, *def, c, -1, false); })
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
 
- private:
   const OpDef& def_;
+  bool marked_ = false;
+  Case largest_;
+  std::pair<bool, int64_t> rank_;
 };
 
 }  // namespace
@@ -176,11 +200,11 @@ int main(int argc, char** argv) {
                           "FullyConnected", {{"axis", int64_t{0}}}, {1024, batch}, {1024, 1000},
                           {1000});
   }
-  std::vector<std::unique_ptr<bench::Registrar>> registrars;
   for (const auto& def : bench::Ops().All()) {
     if (def->cases == nullptr) continue;
-    registrars.push_back(std::make_unique<bench::Registrar>(*def));
-    def->cases(*registrars.back());
+    bench::Registrar registrar(*def);
+    def->cases(registrar);
+    registrar.End();
   }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

@@ -1,12 +1,20 @@
-// What the samples share: the line that each appends to --report, and how a failure is told.
+// What the samples share: two options, the line that each appends to --report, and how a failure is
+// told.
 #ifndef SAMPLES_REPORT_H_
 #define SAMPLES_REPORT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <iomanip>
+#include <memory>
 #include <string>
+
+#include "CLI/CLI.hpp"
+#include "tim/vx/compile_report.h"
+#include "tim/vx/context.h"
+#include "tim/vx/graph.h"
 
 namespace samples {
 
@@ -27,6 +35,27 @@ inline std::string JsonString(const std::string& text) {
     json += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return json + '"';
+}
+
+/// What every sample takes from its command line.
+struct Options {
+  std::string report_file, device;
+
+  explicit Options(CLI::App& app) {
+    app.add_option("--report", report_file, "append one line of JSON to this file");
+    app.add_option("--device", device, "index or part of a name, see `timcl devices`");
+  }
+  std::shared_ptr<tim::vx::Context> CreateContext() const {
+    tim::vx::ContextOptions options;
+    options.device = device;
+    return tim::vx::Context::Create(options);
+  }
+};
+
+/// Takes over what the graph's report says of its plan.
+inline void AddPlan(tim::vx::Graph& graph, Report* report) {
+  report->steps = std::max(report->steps, graph.Report().steps);
+  report->syncs = std::max(report->syncs, graph.Report().syncs);
 }
 
 /// Appends the report as one line of JSON, if a file is named; false if it cannot be written.

@@ -70,8 +70,7 @@ bool Check(const char* title, vx::Graph& graph, const std::vector<Matrix>& input
               graph.Report().syncs);
   for (size_t i = 0; i < 4; ++i) std::printf(" %8.4f", result[i]);
   std::printf("; largest difference %.3g%s\n", largest, close ? "" : "  WRONG");
-  report->steps = std::max(report->steps, graph.Report().steps);
-  report->syncs = std::max(report->syncs, graph.Report().syncs);
+  samples::AddPlan(graph, report);
   report->max_diff = std::max(report->max_diff, largest);
   report->ok = report->ok && close;
   return true;
@@ -81,14 +80,10 @@ bool Check(const char* title, vx::Graph& graph, const std::vector<Matrix>& input
 
 int main(int argc, char** argv) {
   CLI::App app("The custom operator gemm, a matrix product, in three graphs.");
-  std::string report_file, device;
-  app.add_option("--report", report_file, "append one line of JSON to this file");
-  app.add_option("--device", device, "index or part of a name, see `timcl devices`");
+  const samples::Options options(app);
   CLI11_PARSE(app, argc, argv);
 
-  vx::ContextOptions options;
-  options.device = device;
-  const auto context = vx::Context::Create(options);
+  const auto context = options.CreateContext();
   samples::Report report;
   report.sample = "custom_gemm";
   report.device = context->DeviceName();
@@ -136,6 +131,6 @@ int main(int argc, char** argv) {
   }
 
   std::printf("\nlargest difference to the products in C++: %.3g\n", report.max_diff);
-  if (!samples::Append(report_file, report)) return 1;
+  if (!samples::Append(options.report_file, report)) return 1;
   return report.ok ? 0 : 1;
 }

@@ -31,8 +31,7 @@ bool Run(vx::Graph& graph, vx::Tensor& in, const void* data, vx::Tensor& out, vo
     std::fprintf(stderr, "%s\n", graph.LastStatus().message().c_str());
     return false;
   }
-  report->steps = std::max(report->steps, graph.Report().steps);
-  report->syncs = std::max(report->syncs, graph.Report().syncs);
+  samples::AddPlan(graph, report);
   return true;
 }
 
@@ -40,14 +39,10 @@ bool Run(vx::Graph& graph, vx::Tensor& in, const void* data, vx::Tensor& out, vo
 
 int main(int argc, char** argv) {
   CLI::App app("The custom operator hswish, x * clamp(x + 3, 0, 6) / 6, on float and uint8.");
-  std::string report_file, device;
-  app.add_option("--report", report_file, "append one line of JSON to this file");
-  app.add_option("--device", device, "index or part of a name, see `timcl devices`");
+  const samples::Options options(app);
   CLI11_PARSE(app, argc, argv);
 
-  vx::ContextOptions options;
-  options.device = device;
-  const auto context = vx::Context::Create(options);
+  const auto context = options.CreateContext();
   samples::Report report;
   report.sample = "hswish";
   report.device = context->DeviceName();
@@ -99,6 +94,6 @@ int main(int argc, char** argv) {
               report.max_diff);
   std::printf("uint8 results are %s\n",
               report.ok ? "the nearest there are" : "NOT as they should be");
-  if (!samples::Append(report_file, report)) return 1;
+  if (!samples::Append(options.report_file, report)) return 1;
   return report.ok ? 0 : 1;
 }

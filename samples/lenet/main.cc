@@ -122,13 +122,12 @@ void PrintTop5(const Probabilities& probability) {
 
 int main(int argc, char** argv) {
   CLI::App app("Reads the digit in a picture with a quantized LeNet.");
-  std::string picture_file, report_file, device, weights = DIGITS_DIR "/digits.weights";
+  const samples::Options common(app);
+  std::string picture_file, weights = DIGITS_DIR "/digits.weights";
   int runs = 50;
   app.add_option("picture", picture_file, "a PNG or PGM with one digit")->required();
   app.add_option("--weights", weights, "the model")->capture_default_str();
   app.add_option("--runs", runs, "runs of which the median is told")->check(CLI::Range(1, 100000));
-  app.add_option("--report", report_file, "append one line of JSON to this file");
-  app.add_option("--device", device, "index or part of a name, see `timcl devices`");
   CLI11_PARSE(app, argc, argv);
 
   Watch watch;
@@ -142,7 +141,7 @@ int main(int argc, char** argv) {
 
   const TemporaryFolder cache;
   vx::ContextOptions options;
-  options.device = device;
+  options.device = common.device;
   options.cache_dir = cache.path();
   options.use_disk_cache = !cache.path().empty();
   Probabilities first, probability;
@@ -162,8 +161,7 @@ int main(int argc, char** argv) {
   Reader reader = MakeReader(options, *model);
   if (!reader.graph) return 1;
   report.device = reader.context->DeviceName();
-  report.steps = reader.graph->Report().steps;
-  report.syncs = reader.graph->Report().syncs;
+  samples::AddPlan(*reader.graph, &report);
   std::vector<double> run_ms(runs);
   if (!Read(reader, input, &probability)) return 1;
   for (double& ms : run_ms) {
@@ -204,6 +202,6 @@ int main(int argc, char** argv) {
               reader.graph->Report().launches, report.syncs);
   std::printf("largest difference to the reference backend: %.3g%s\n", report.max_diff,
               report.ok ? "" : "  TOO MUCH");
-  if (!samples::Append(report_file, report)) return 1;
+  if (!samples::Append(common.report_file, report)) return 1;
   return report.ok ? 0 : 1;
 }

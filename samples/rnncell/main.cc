@@ -102,10 +102,8 @@ void Plot(const std::vector<float>& states, const std::vector<float>& inputs) {
 
 int main(int argc, char** argv) {
   CLI::App app("A recurrent network of one RNNCell, step by step.");
-  std::string report_file, device;
+  const samples::Options options(app);
   size_t steps = 32;
-  app.add_option("--report", report_file, "append one line of JSON to this file");
-  app.add_option("--device", device, "index or part of a name, see `timcl devices`");
   app.add_option("--steps", steps, "time steps")->check(CLI::Range(1, 100000));
   CLI11_PARSE(app, argc, argv);
 
@@ -118,9 +116,7 @@ int main(int argc, char** argv) {
   push(8, 1, 1);
   push(20, 0, -1);
 
-  vx::ContextOptions options;
-  options.device = device;
-  const auto context = vx::Context::Create(options);
+  const auto context = options.CreateContext();
   samples::Report report;
   report.sample = "rnncell";
   report.device = context->DeviceName();
@@ -128,8 +124,7 @@ int main(int argc, char** argv) {
   const Cell cell = Build(*context);
   const std::vector<float> states = Play(cell, inputs);
   if (states.empty()) return 1;
-  report.steps = cell.graph->Report().steps;
-  report.syncs = cell.graph->Report().syncs;
+  samples::AddPlan(*cell.graph, &report);
 
   vx::ContextOptions host;
   host.host_only = true;
@@ -144,6 +139,6 @@ int main(int argc, char** argv) {
   Plot(states, inputs);
   std::printf("\nlargest difference to the reference backend in %zu steps: %.3g%s\n", steps,
               report.max_diff, report.ok ? "" : "  TOO MUCH");
-  if (!samples::Append(report_file, report)) return 1;
+  if (!samples::Append(options.report_file, report)) return 1;
   return report.ok ? 0 : 1;
 }

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tim/vx/op_def.h"
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx::ops {
 namespace {
 
-using pointwise::CaseRange;
 using pointwise::UnaryCases;
 using P = const float*;
 using Int = int64_t;
@@ -180,8 +178,8 @@ TIMCL_POINTWISE(Selu, SeluAttrs, "input", Tolerance::Ulp(6, 1),
 Status CheckCelu(const OpView& op) {
   const float alpha = op.attrs<AlphaAttrs>().alpha;
   if (alpha != 0 && std::isfinite(alpha)) return Status();
-  return op.Error(Code::kInvalidArgument, "attribute alpha is " + std::to_string(alpha) +
-                                              "; a finite number other than 0 is expected");
+  return op.Error(Code::kInvalidArgument, "attribute " + op.any_attrs().Map().ToText() +
+                                              " must be a finite number other than 0");
 }
 
 TIMCL_POINTWISE(Celu, AlphaAttrs, "input", Tolerance::Ulp(8, 1),
@@ -217,42 +215,31 @@ Status CheckPrelu(const OpView& op) {
   for (size_t d = 0; d < slope.rank(); ++d) {
     if (slope[d] == 1 || slope[d] == data.dim(d)) continue;
     return op.Error(Code::kInvalidShape,
-                    "input 1 " + op.in(1).label() + " does not broadcast to input 0 " +
-                        op.in(0).label() + ": dimension " + std::to_string(d) +
-                        " (counted from the fastest) is " + std::to_string(slope[d]) + " against " +
-                        std::to_string(data.dim(d)));
+                    op.in_label(1) + " does not broadcast to " + op.in_label(0) + ": dimension " +
+                        std::to_string(d) + " (counted from the fastest) is " +
+                        std::to_string(slope[d]) + " against " + std::to_string(data.dim(d)));
   }
   return Status();
 }
 
 void PreluCases(CaseMaker& make) {
-  auto add = [&](int32_t axis, const TensorType& x, const TensorType& slope, const TensorType& y) {
-    Case c;
-    c.attrs = MakeAttrs(PreluAttrs{axis});
-    c.inputs = {{x, false, -4, 4, {}}, {slope, true, -0.5, 2, {}}};
-    c.outputs = {y};
-    make.Add(c);
+  using namespace cases;
+  auto add = [&](int32_t axis, const TensorType& x, const TensorType& slope, const char* note) {
+    make.Of(PreluAttrs{axis}).In(x).Const(slope, -0.5, 2).Note(note);
   };
-  const Quantization none;
-  auto f32 = [&](const Shape& s) { return TensorType{DataType::FLOAT32, s, none}; };
   const Shape x = {7, 5, 3};
-  add(2, f32(x), f32({3}), f32({}));          // along the axis
-  add(-1, f32(x), f32({1, 1, 3}), f32({}));   // along the axis, counted from the end
-  add(1, f32(x), f32({1, 5, 1}), f32({}));    // both readings agree
-  add(1, f32({5, 5, 3}), f32({5}), f32({}));  // the axis wins over dimension 0
-  add(0, f32(x), f32(x), f32({}));            // one slope per element
-  add(2, f32(x), f32({1}), f32({}));          // one for all
-  add(0, f32({1}), f32({1}), f32({}));
-  add(0, f32({300, 1}), f32({300}), f32({}));
-  for (const TensorType& t : StandardTypes({19, 17, 3})) {
-    TensorType y = t;
-    y.shape = {};
-    add(2, t, {DataType::FLOAT32, {3}, none}, y);
-    add(2, t, {DataType::UINT8, {3}, Quantization(QuantType::ASYMMETRIC, 0.011f, 40)}, y);
-  }
-  add(2, {DataType::FLOAT16, x, none}, {DataType::FLOAT16, {3}, none},
-      {DataType::FLOAT16, {}, none});
-  add(2, {DataType::INT32, x, none}, {DataType::INT32, {3}, none}, {DataType::INT32, {}, none});
+  add(2, F32(x), F32({3}), "along the axis");
+  add(-1, F32(x), F32({1, 1, 3}), "along the axis, counted from the end");
+  add(1, F32(x), F32({1, 5, 1}), "both readings agree");
+  add(1, F32({5, 5, 3}), F32({5}), "the axis wins over dimension 0");
+  add(0, F32(x), F32(x), "one slope per element");
+  add(2, F32(x), F32({1}), "one for all");
+  add(0, F32({1}), F32({1}), "one element");
+  add(0, F32({300, 1}), F32({300}), "beyond a work-group");
+  for (const TensorType& t : DeclaredTypes(make.def(), 0, {19, 17, 3}))
+    add(2, t, F32({3}), "types");
+  make.Of(PreluAttrs{2}).In(F32({19, 17, 3})).Const(F32({3}), -2, 2).Note("types").EachTypeOnce();
+  make.Of(PreluAttrs{2}).In(F32({112, 112, 64, 1})).Const(F32({64}), -0.5, 2).Bench();
 }
 
 TIMCL_POINTWISE(Prelu, PreluAttrs, "input slope", Tolerance::Exact(),

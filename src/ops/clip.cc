@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tim/vx/op_def.h"
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx::ops {
@@ -24,17 +23,12 @@ struct ClipAttrs {
 Status Check(const OpView& op) {
   const auto& a = op.attrs<ClipAttrs>();
   if (a.min <= a.max) return Status();  // false for NaN
-  return op.Error(Code::kInvalidArgument, "attributes min " + std::to_string(a.min) + " and max " +
-                                              std::to_string(a.max) + " are not a range");
+  return op.Error(Code::kInvalidArgument,
+                  "attributes " + op.any_attrs().Map().ToText() + " are not a range");
 }
 
 /// The whole number nearest to a limit, halves to even.
-Int Limit(float f) {
-  const float r = std::rint(f);
-  if (r <= -0x1p63f) return std::numeric_limits<Int>::min();
-  if (r >= 0x1p63f) return std::numeric_limits<Int>::max();
-  return static_cast<Int>(r);
-}
+Int Limit(float f) { return Saturated(std::rint(f)); }
 
 void Cases(CaseMaker& make) {
   pointwise::UnaryCases(make,

@@ -204,30 +204,17 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
 constexpr KernelCandidate kKernels[] = {{"tile", AcceptsTile, RegisterTile},
                                         {"general", AcceptsGeneral, General}};
 
-// ---- cases
-
-using Q = Quantization;
-
-Quantization ChannelScales(int32_t dim, int64_t channels) {
-  std::vector<float> scales;
-  for (int64_t c = 0; c < channels; ++c) {
-    scales.push_back(0.004f + 0.0007f * static_cast<float>(c % 5));
-  }
-  return Quantization(QuantType::SYMMETRIC_PER_CHANNEL, dim, scales,
-                      std::vector<int32_t>(static_cast<size_t>(channels), 0));
+weighted_sum::CaseForm Form(const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                            const Shape& declared = {}) {
+  const bool depthwise = a.multiplier > 0;
+  return {MakeAttrs(a),      x,    w,       depthwise ? x[2] * a.multiplier : w[3],
+          depthwise ? 2 : 3, note, declared};
 }
 
-struct Form {
-  Conv2dAttrs attrs;
-  Shape x, w;
-  const char* note;
-  Shape declared = {};
-};
-
-std::vector<Form> Forms() {
-  std::vector<Form> forms;
-  auto add = [&](Conv2dAttrs a, Shape x, Shape w, const char* note, Shape declared = {}) {
-    forms.push_back({a, x, w, note, declared});
+void Cases(CaseMaker& make) {
+  auto add = [&](const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    weighted_sum::FormCases(make, Form(a, x, w, note, declared));
   };
   Conv2dAttrs a;
   add(a, {1, 1, 1, 1}, {1, 1, 1, 1}, "one element");
@@ -237,6 +224,8 @@ std::vector<Form> Forms() {
   add(a, {7, 7, 67, 1}, {1, 1, 70, 21}, "pixels alone, 49 of them, a kernel of more channels");
   a.padding = PadType::VALID;
   add(a, {9, 7, 3, 2}, {3, 3, 3, 5}, "valid");
+  // The two forms differ in what the kernel's code depends on, and share the rest of it.
+  weighted_sum::TypeCases(make, Form(a, {9, 7, 3, 2}, {3, 3, 3, 5}, ""));
   a.pad = {2, 1, 1, 3};
   add(a, {9, 7, 2, 1}, {3, 2, 2, 3}, "valid in spite of pads");
   a.padding = PadType::SAME;
@@ -265,113 +254,20 @@ std::vector<Form> Forms() {
   a.multiplier = 3;
   a.stride = {2, 2};
   add(a, {11, 7, 2, 2}, {3, 3, 6, 1}, "depthwise, three of each");
-  return forms;
-}
-
-void Add(CaseMaker& make, const Form& f, const TensorType& x, const TensorType& w,
-         const TensorType& y, bool constant, DataType bias, const std::string& note) {
-  Case c;
-  c.attrs = MakeAttrs(f.attrs);
-  c.inputs = {{x, false, -3, 3}, {w, constant, -1, 1}};
-  c.inputs[0].type.shape = f.x;
-  c.inputs[1].type.shape = f.w;
-  const int64_t channels = f.attrs.multiplier > 0 ? f.x[2] * f.attrs.multiplier : f.w[3];
-  if (bias != DataType::UNKNOWN) {
-    const bool integer = IsInteger(bias);
-    c.inputs.push_back(
-        {{bias, {channels}, Q()}, constant, integer ? -3000.0 : -2.0, integer ? 3000.0 : 2.0});
-  }
-  c.outputs = {y};
-  c.outputs[0].shape = f.declared;
-  c.note = note;
-  make.Add(c);
-}
-
-void Cases(CaseMaker& make) {
-  const std::vector<Form> forms = Forms();
-  const TensorType f32 = {DataType::FLOAT32, {}, Q()}, f16 = {DataType::FLOAT16, {}, Q()};
-  const TensorType u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.026f, 121)};
-  const TensorType i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.027f, -9)};
-  const TensorType i8_dfp = {DataType::INT8, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{5})};
-  const TensorType i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0002f, 0)};
-  const TensorType i16_dfp = {DataType::INT16, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{11})};
-  const TensorType w_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.009f, 112)};
-  const TensorType w_i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.008f, 0)};
-  const TensorType w_i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.00004f, 0)};
-  const TensorType y_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.081f, 133)};
-  const TensorType y_i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.083f, 5)};
-  const TensorType y_i8_dfp = {DataType::INT8, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{3})};
-  const TensorType y_i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0007f, 0)};
-  const TensorType y_i16_dfp = {DataType::INT16, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{9})};
-  auto weight_of = [](DataType d, const Form& f) {
-    const int32_t dim = f.attrs.multiplier > 0 ? 2 : 3;
-    return TensorType{d, {}, ChannelScales(dim, f.w[static_cast<size_t>(dim)])};
-  };
-  const DataType none = DataType::UNKNOWN, bias32 = DataType::INT32;
-  for (const Form& f : forms) {
-    Add(make, f, f32, f32, f32, true, DataType::FLOAT32, f.note);
-    Add(make, f, u8, w_u8, y_u8, true, bias32, f.note);
-    Add(make, f, i8, weight_of(DataType::INT8, f), y_i8, true, bias32, f.note);
-  }
-  // The two forms differ in what the kernel's code depends on, and share the rest of it.
-  const Form &f = forms[5], &depthwise = forms.back();
-  Add(make, f, f32, f32, f32, false, DataType::FLOAT32, "computed kernel and bias");
-  Add(make, f, f32, f32, f32, false, none, "computed kernel, no bias");
-  Add(make, f, f32, f32, f32, true, DataType::FLOAT16, "f16 bias");
-  Add(make, f, f16, f16, f32, true, DataType::FLOAT32, "f16 to f32");
-  Add(make, f, f32, w_i8, f32, true, DataType::FLOAT32, "f32 with an i8 kernel");
-  Add(make, f, u8, w_u8, y_u8, false, none, "u8, computed kernel, no bias");
-  Add(make, f, u8, w_u8, y_u8, false, bias32, "u8, computed kernel and bias");
-  Add(make, f, u8, w_u8, f16, true, bias32, "u8 to f16");
-  Add(make, f, u8, w_u8, y_i16, true, bias32, "u8 to i16");
-  Add(make, f, u8, w_u8, y_u8, true, DataType::FLOAT32, "u8 with an f32 bias");
-  Add(make, f, u8, weight_of(DataType::UINT8, f), y_u8, true, bias32, "u8, u8 per channel");
-  Add(make, f, i8, w_u8, y_i8, true, bias32, "i8 with a u8 kernel");
-  Add(make, f, i16, w_i8, y_i16, true, bias32, "i16 with an i8 kernel");
-  Add(make, f, i16, weight_of(DataType::INT16, f), y_i16, true, none, "i16, i16 per channel");
-  for (const Form* g : {&f, &depthwise}) {
-    Add(make, *g, f16, f16, f16, true, DataType::FLOAT16, "f16");
-    Add(make, *g, f32, f32, y_u8, true, DataType::FLOAT32, "f32 to u8");
-    Add(make, *g, u8, w_u8, f32, true, bias32, "u8 to f32");
-    Add(make, *g, i8, w_i8, y_i8, true, bias32, "i8");
-    Add(make, *g, i8_dfp, i8_dfp, y_i8_dfp, true, bias32, "i8 dynamic fixed point");
-    Add(make, *g, i16, w_i16, y_i16, true, DataType::INT64, "i16, i64 bias");
-    Add(make, *g, i16_dfp, i16_dfp, y_i16_dfp, true, bias32, "i16 dynamic fixed point");
-  }
-  Case c;
-  Conv2dAttrs a;
+  weighted_sum::TypeCases(make, Form(a, {11, 7, 2, 2}, {3, 3, 6, 1}, ""), /*brief=*/true);
+  a = {};
+  weighted_sum::BenchCase(make, Form(a, {28, 28, 128, 1}, {1, 1, 128, 256}, "1x1"));
   a.padding = PadType::SAME;
-  c.attrs = MakeAttrs(a);
-  c.inputs = {{{DataType::FLOAT32, {56, 56, 64, 1}, Q()}, false, -3, 3},
-              {{DataType::FLOAT32, {3, 3, 64, 64}, Q()}, true, -1, 1},
-              {{DataType::FLOAT32, {64}, Q()}, true, -1, 1}};
-  c.outputs = {f32};
-  c.note = "3x3, 64 channels";
-  c.bench = true;
-  make.Add(c);
-  c.inputs[0].type = {u8.dtype, {56, 56, 64, 1}, u8.quant};
-  c.inputs[1].type = {w_u8.dtype, {3, 3, 64, 64}, w_u8.quant};
-  c.inputs[2].type.dtype = DataType::INT32;
-  c.outputs = {y_u8};
-  c.note = "3x3, 64 channels, u8";
-  make.Add(c);
-  c.attrs = MakeAttrs(Conv2dAttrs{});
-  c.inputs = {{{DataType::FLOAT32, {28, 28, 128, 1}, Q()}, false, -3, 3},
-              {{DataType::FLOAT32, {1, 1, 128, 256}, Q()}, true, -1, 1},
-              {{DataType::FLOAT32, {256}, Q()}, true, -1, 1}};
-  c.outputs = {f32};
-  c.note = "1x1, 128 to 256 channels";
-  make.Add(c);
+  weighted_sum::BenchCase(make, Form(a, {56, 56, 64, 1}, {3, 3, 64, 64}, "3x3"));
+  make.Of(a)
+      .In(cases::U8({56, 56, 64, 1}), -3, 3)
+      .Const(cases::Affine(DataType::UINT8, {3, 3, 64, 64}, 0.009f, 112), -1, 1)
+      .Const(cases::I32({64}))
+      .Out(cases::Affine(DataType::UINT8, {}, 0.081f, 133))
+      .Note("3x3, u8")
+      .Bench();
   a.multiplier = 1;
-  c.attrs = MakeAttrs(a);
-  c.inputs = {{{DataType::FLOAT32, {56, 56, 96, 1}, Q()}, false, -3, 3},
-              {{DataType::FLOAT32, {3, 3, 96, 1}, Q()}, true, -1, 1}};
-  c.note = "3x3 depthwise, 96 channels";
-  make.Add(c);
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(make, Form(a, {56, 56, 96, 1}, {3, 3, 96, 1}, "3x3 depthwise"));
 }
 
 constexpr OpDef kConv2d = {.name = "Conv2d",
@@ -386,7 +282,7 @@ constexpr OpDef kConv2d = {.name = "Conv2d",
                            .declared = Declared::kExtentWins,
                            .tolerance = Tolerance::Sum(),
                            .cases = TIMCL_CASES(Cases),
-                           .advise = Advise};
+                           .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 

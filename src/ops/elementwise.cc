@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "tim/vx/op_def.h"
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx::ops {
@@ -24,16 +22,15 @@ struct ScaleAttrs {
 void Cases(CaseMaker& make) { BinaryCases(make, {MakeAttrs(NoAttrs{})}); }
 
 /// Integer sums and products that leave the range of i32.
-void SaturatingCases(CaseMaker& make, const AnyAttrs& attrs) {
-  const TensorType i32 = {DataType::INT32, {5, 4}, Quantization()};
+template <class Attrs>
+void SaturatingCases(CaseMaker& make, Attrs attrs) {
   const double top = 2147483647.0, bottom = -2147483648.0;
-  Case c;
-  c.attrs = attrs;
-  c.inputs = {{i32, false, bottom, top, {top, bottom, 16777217, 2000000000, -3}},
-              {i32, false, bottom, top, {top, bottom, 1, -1}}};
-  c.outputs = {{DataType::INT32, {}, Quantization()}};
-  c.note = "saturating";
-  make.Add(c);
+  make.Of(attrs)
+      .In(cases::I32({5, 4}))
+      .Values({top, bottom, 16777217, 2000000000, -3})
+      .In(cases::I32({5, 4}))
+      .Values({top, bottom, 1, -1})
+      .Note("saturating");
 }
 
 TIMCL_POINTWISE(Minimum, NoAttrs, "input0 input1", Tolerance::Exact(),
@@ -57,7 +54,7 @@ TIMCL_POINTWISE(Add, NoAttrs, "input0 input1", Tolerance::Exact(),
                     return x + y;
                   }).Cases([](CaseMaker& make) {
                   Cases(make);
-                  SaturatingCases(make, MakeAttrs(NoAttrs{}));
+                  SaturatingCases(make, NoAttrs{});
                 }));
 
 TIMCL_POINTWISE(Sub, NoAttrs, "input0 input1", Tolerance::Exact(),
@@ -67,17 +64,13 @@ TIMCL_POINTWISE(Sub, NoAttrs, "input0 input1", Tolerance::Exact(),
                     return x - y;
                   }).Cases([](CaseMaker& make) {
                   Cases(make);
-                  SaturatingCases(make, MakeAttrs(NoAttrs{}));
+                  SaturatingCases(make, NoAttrs{});
                 }));
 
 // Integers with a scale: three float32 steps, then rounded and saturated.
 Int ScaledProduct(Int x, Int y, Int, P p) {
   if (p[0] == 1.0f) return x * y;
-  const float r = std::rint(static_cast<float>(x) * static_cast<float>(y) * p[0]);
-  if (std::isnan(r)) return 0;
-  if (r <= -0x1p63f) return std::numeric_limits<Int>::min();
-  if (r >= 0x1p63f) return std::numeric_limits<Int>::max();
-  return static_cast<Int>(r);
+  return Saturated(std::rint(static_cast<float>(x) * static_cast<float>(y) * p[0]));
 }
 
 TIMCL_POINTWISE(Multiply, ScaleAttrs, "input0 input1", Tolerance::Ulp(2, 0),
@@ -87,8 +80,8 @@ TIMCL_POINTWISE(Multiply, ScaleAttrs, "input0 input1", Tolerance::Ulp(2, 0),
                              ScaledProduct)
                     .Cases([](CaseMaker& make) {
                       BinaryCases(make, {MakeAttrs(ScaleAttrs{}), MakeAttrs(ScaleAttrs{0.37f})});
-                      SaturatingCases(make, MakeAttrs(ScaleAttrs{}));
-                      SaturatingCases(make, MakeAttrs(ScaleAttrs{0.25f}));
+                      SaturatingCases(make, ScaleAttrs{});
+                      SaturatingCases(make, ScaleAttrs{0.25f});
                     }));
 
 TIMCL_POINTWISE(

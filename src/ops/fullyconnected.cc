@@ -106,103 +106,28 @@ constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
-  using Q = Quantization;
-  const TensorType f32 = {DataType::FLOAT32, {}, Q()}, f16 = {DataType::FLOAT16, {}, Q()};
-  const TensorType u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.026f, 121)};
-  const TensorType i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.027f, -9)};
-  const TensorType i8_dfp = {DataType::INT8, {}, Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{5})};
-  const TensorType i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0002f, 0)};
-  const TensorType w_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.009f, 112)};
-  const TensorType w_i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.008f, 0)};
-  const TensorType w_i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.00004f, 0)};
-  const TensorType y_u8 = {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.081f, 133)};
-  const TensorType y_i8 = {DataType::INT8, {}, Q(QuantType::ASYMMETRIC, 0.083f, 5)};
-  const TensorType y_i16 = {DataType::INT16, {}, Q(QuantType::ASYMMETRIC, 0.0007f, 0)};
-  struct Form {
-    FullyConnectedAttrs attrs;
-    Shape x, w;
-    const char* note;
-    Shape declared = {};
+  auto form = [](const FullyConnectedAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    const auto last = static_cast<int32_t>(w.rank()) - 1;
+    return weighted_sum::CaseForm{MakeAttrs(a), x, w, w[w.rank() - 1], last, note, declared};
   };
-  const DataType none = DataType::UNKNOWN, bias32 = DataType::INT32;
-  auto add = [&](const Form& f, const TensorType& x, const TensorType& w, const TensorType& y,
-                 bool constant, DataType bias, const std::string& note) {
-    Case c;
-    c.attrs = MakeAttrs(f.attrs);
-    c.inputs = {{x, false, -3, 3}, {w, constant, -1, 1}};
-    c.inputs[0].type.shape = f.x;
-    c.inputs[1].type.shape = f.w;
-    if (bias != none) {
-      const bool integer = IsInteger(bias);
-      c.inputs.push_back({{bias, {f.w[f.w.rank() - 1]}, Q()},
-                          constant,
-                          integer ? -3000.0 : -2.0,
-                          integer ? 3000.0 : 2.0});
-    }
-    c.outputs = {y};
-    c.outputs[0].shape = f.declared;
-    c.note = note;
-    make.Add(c);
+  const weighted_sum::CaseForm forms[] = {
+      form({0, 1}, {1}, {1, 1}, "one element"),
+      form({0, 0}, {7, 3}, {7, 5}, "a batch"),
+      form({2, 5}, {4, 3, 2, 3}, {24, 5}, "three dimensions are summed over"),
+      form({1, 5}, {4, 3, 2, 3}, {12, 5}, "two dimensions stay", {5, 2, 3}),
+      form({2, 9}, {3, 3, 4, 2}, {3, 3, 4, 9}, "a weight of rank 4"),
+      form({0, 37}, {133, 1}, {133, 37}, "a vector"),
+      form({0, 70}, {65, 19}, {65, 70}, "beyond any tile"),
+      form({0, 70}, {65, 3}, {65, 70}, "a batch of 3"),
+      form({0, 5}, {8, 6}, {8, 5}, "declared flat", {30}),
   };
-  auto per_channel = [](DataType d, const Shape& w) {
-    std::vector<float> scales;
-    for (int64_t c = 0; c < w[w.rank() - 1]; ++c) {
-      scales.push_back(0.004f + 0.0007f * static_cast<float>(c % 5));
-    }
-    return TensorType{d,
-                      {},
-                      Q(QuantType::SYMMETRIC_PER_CHANNEL, static_cast<int32_t>(w.rank()) - 1,
-                        scales, std::vector<int32_t>(scales.size(), 0))};
-  };
-  const Form forms[] = {
-      {{0, 1}, {1}, {1, 1}, "one element"},
-      {{0, 0}, {7, 3}, {7, 5}, "a batch"},
-      {{2, 5}, {4, 3, 2, 3}, {24, 5}, "three dimensions are summed over"},
-      {{1, 5}, {4, 3, 2, 3}, {12, 5}, "two dimensions stay", {5, 2, 3}},
-      {{2, 9}, {3, 3, 4, 2}, {3, 3, 4, 9}, "a weight of rank 4"},
-      {{0, 37}, {133, 1}, {133, 37}, "a vector"},
-      {{0, 70}, {65, 19}, {65, 70}, "beyond any tile"},
-      {{0, 70}, {65, 3}, {65, 70}, "a batch of 3"},
-      {{0, 5}, {8, 6}, {8, 5}, "declared flat", {30}},
-  };
-  for (const Form& f : forms) {
-    add(f, f32, f32, f32, true, DataType::FLOAT32, f.note);
-    add(f, u8, w_u8, y_u8, true, bias32, f.note);
-    add(f, i8, per_channel(DataType::INT8, f.w), y_i8, true, bias32, f.note);
+  for (const auto& f : forms) weighted_sum::FormCases(make, f);
+  weighted_sum::TypeCases(make, forms[2]);
+  weighted_sum::TypeCases(make, forms[6], /*brief=*/true);
+  for (int64_t batch : {1, 64}) {
+    weighted_sum::BenchCase(make, form({0, 1000}, {1024, batch}, {1024, 1000}, "1024 to 1000"));
   }
-  const Form& f = forms[5];
-  for (const Form& g : {forms[2], forms[6]}) {
-    add(g, f32, f32, f32, false, DataType::FLOAT32, "computed weight and bias");
-    add(g, f32, f32, f32, false, none, "computed weight, no bias");
-    add(g, u8, w_u8, y_u8, false, bias32, "u8, computed weight and bias");
-  }
-  add(f, f32, f32, f32, true, DataType::FLOAT16, "f16 bias");
-  add(f, f16, f16, f16, true, DataType::FLOAT16, "f16");
-  add(f, f16, f16, f32, true, DataType::FLOAT32, "f16 to f32");
-  add(f, f32, f32, y_u8, true, DataType::FLOAT32, "f32 to u8");
-  add(f, f32, w_i8, f32, true, DataType::FLOAT32, "f32 with an i8 weight");
-  add(f, u8, w_u8, y_u8, true, none, "u8, no bias");
-  add(f, u8, w_u8, f32, true, bias32, "u8 to f32");
-  add(f, u8, w_u8, f16, true, bias32, "u8 to f16");
-  add(f, u8, w_u8, y_u8, true, DataType::FLOAT32, "u8 with an f32 bias");
-  add(f, u8, per_channel(DataType::UINT8, f.w), y_u8, true, bias32, "u8, u8 per channel");
-  add(f, i8, w_i8, y_i8, true, bias32, "i8");
-  add(f, i8_dfp, i8_dfp, y_i8, true, bias32, "i8 dynamic fixed point");
-  add(f, i16, w_i16, y_i16, true, DataType::INT64, "i16, i64 bias");
-  add(f, i16, w_i8, y_i16, true, bias32, "i16 with an i8 weight");
-  add(f, i16, per_channel(DataType::INT16, f.w), y_i16, true, none, "i16, i16 per channel");
-  Case c;
-  c.attrs = MakeAttrs(FullyConnectedAttrs{0, 1000});
-  c.inputs = {{{DataType::FLOAT32, {1024, 1}, Q()}, false, -3, 3},
-              {{DataType::FLOAT32, {1024, 1000}, Q()}, true, -1, 1},
-              {{DataType::FLOAT32, {1000}, Q()}, true, -1, 1}};
-  c.outputs = {f32};
-  c.note = "1024 to 1000";
-  c.bench = true;
-  make.Add(c);
-  c.inputs[0].type.shape = {1024, 64};
-  c.note = "1024 to 1000, batch 64";
-  make.Add(c);
 }
 
 void Advise(const OpView& op, std::vector<std::string>* warnings) {
@@ -221,6 +146,8 @@ constexpr OpDef kFullyConnected = {.name = "FullyConnected",
                                    .infer = Infer,
                                    .reference = Reference,
                                    .kernels = kKernels,
+                                   // Dimensions are summed over in the order of the weights.
+                                   .layout = LayoutRule::Canonical(),
                                    .tolerance = Tolerance::Sum(),
                                    .cases = TIMCL_CASES(Cases),
                                    .advise = Advise};

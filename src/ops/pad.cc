@@ -143,54 +143,34 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
 constexpr KernelCandidate kKernels[] = {{"general", Accepts, General}};
 
 void Cases(CaseMaker& make) {
-  using Q = Quantization;
-  auto add = [&](const PadAttrs& a, TensorType x, TensorType y, const Shape& shape,
-                 const char* note) {
-    Case c;
-    c.attrs = MakeAttrs(a);
-    x.shape = shape;
-    c.inputs = {{x, false, -4, 4}};
-    c.outputs = {y};
-    c.outputs[0].shape = {};
-    c.note = note;
-    make.Add(c);
-  };
-  const auto types = StandardTypes({});
-  const TensorType& f32 = types[0];
+  using namespace cases;
   for (Pad::pad_mode_type mode : {Pad::PAD_MODE_CONSTANT, Pad::PAD_MODE_EDGE,
                                   Pad::PAD_MODE_SYMMETRIC, Pad::PAD_MODE_REFLECT}) {
-    add({{0}, {0}, 3, mode}, f32, f32, {1}, "nothing");
-    add({{3}, {2}, 3, mode}, f32, f32, {5}, "a vector");
-    add({{1, 2, 0, 0}, {2, 0, 0, 0}, -2, mode}, f32, f32, {9, 7, 3, 2}, "width and height");
-    add({{0, 0, 1, 0}, {0, 0, 2, 1}, 3, mode}, f32, f32, {5, 3, 4, 2}, "channels and images");
-    add({{0, 1, 0, 0}, {0, 1, 0, 0}, 1, mode}, f32, f32, {1, 3, 1, 5}, "extents of 1");
-    add({{1, 0, 1, 1, 0, 1}, {0, 1, 1, 0, 1, 1}, 1, mode}, f32, f32, {2, 3, 2, 2, 3, 2}, "rank 6");
-    add({{1, 2}, {2, 1}, 1, mode}, f32, f32, {40, 30}, "beyond a work-group");
-    // How values are stored does not depend on where they come from.
-    if (mode == Pad::PAD_MODE_EDGE || mode == Pad::PAD_MODE_REFLECT) continue;
-    for (const TensorType& t : types) {
-      add({{1, 0, 2}, {0, 2, 1}, 2, mode}, t, t, {7, 5, 3}, "types");
-    }
-    add({{1, 0, 2}, {0, 2, 1}, 2, mode}, types[2], f32, {7, 5, 3}, "u8 to f32");
-    add({{1, 0, 2}, {0, 2, 1}, 2, mode}, types[3], types[2], {7, 5, 3}, "i8 to u8");
-    add({{1, 0}, {0, 2}, 2, mode}, types[2],
-        {DataType::UINT8, {}, Q(QuantType::ASYMMETRIC, 0.05f, 77)}, {7, 5}, "u8 to other u8");
+    auto add = [&](std::vector<uint32_t> front, std::vector<uint32_t> back, int32_t value,
+                   const Shape& x, const char* note) {
+      make.Of(PadAttrs{front, back, value, mode}).In(F32(x)).Note(note);
+    };
+    add({0}, {0}, 3, {1}, "nothing");
+    add({3}, {2}, 3, {5}, "a vector");
+    add({1, 2, 0, 0}, {2, 0, 0, 0}, -2, {9, 7, 3, 2}, "width and height");
+    add({0, 0, 1, 0}, {0, 0, 2, 1}, 3, {5, 3, 4, 2}, "channels and images");
+    add({0, 1, 0, 0}, {0, 1, 0, 0}, 1, {1, 3, 1, 5}, "extents of 1");
+    add({1, 0, 1, 1, 0, 1}, {0, 1, 1, 0, 1, 1}, 1, {2, 3, 2, 2, 3, 2}, "rank 6");
+    add({1, 2}, {2, 1}, 1, {40, 30}, "beyond a work-group");
   }
+  // How values are stored does not depend on where they come from: two modes do.
+  const PadAttrs constant = {{1, 0, 2}, {0, 2, 1}, 2, Pad::PAD_MODE_CONSTANT};
+  const PadAttrs mirrored = {{1, 0, 2}, {0, 2, 1}, 2, Pad::PAD_MODE_SYMMETRIC};
+  make.Of(constant).In(F32({7, 5, 3})).Note("types").EachType();
+  make.Of(mirrored).In(F32({7, 5, 3})).Note("types").EachTypeOnce();
   for (int32_t value : {0, -5, 1000}) {
-    add({{1, 1}, {1, 1}, value}, types[2], types[2], {6, 4}, "constants");
-    add({{1, 1}, {1, 1}, value}, types[1], types[1], {6, 4}, "constants");
+    make.Of(PadAttrs{{1, 1}, {1, 1}, value}).In(U8({6, 4})).Note("constants");
+    make.Of(PadAttrs{{1, 1}, {1, 1}, value}).In(F16({6, 4})).Note("constants");
   }
-  for (DataType d : {DataType::INT32, DataType::UINT32, DataType::BOOL8, DataType::INT16}) {
-    const TensorType plain = {d, {}, Q()};
-    add({{1, 1}, {2, 0}, 1}, plain, plain, {20, 30}, "plain integers");
-  }
-  Case c;
-  c.attrs = MakeAttrs(PadAttrs{{1, 1, 0, 0}, {1, 1, 0, 0}});
-  c.inputs = {{{DataType::FLOAT32, {56, 56, 64, 1}, Q()}, false, -4, 4}};
-  c.outputs = {f32};
-  c.note = "one cell around 64 channels";
-  c.bench = true;
-  make.Add(c);
+  make.Of(PadAttrs{{1, 1, 0, 0}, {1, 1, 0, 0}})
+      .In(F32({56, 56, 64, 1}))
+      .Note("one cell around 64 channels")
+      .Bench();
 }
 
 constexpr OpDef kPad = {.name = "Pad",

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <cctype>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "tim/vx/exact_division.h"
 
@@ -72,10 +73,17 @@ bool ComputesIntegers(const OpView& op) {
   return all;
 }
 
-int CountParams(const char* expression) {
+/// How many of p0..p3 the expression needs: whole words only, so that an `exp2` or `p10` is none.
+int CountParams(std::string_view expression) {
+  auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   int n = 0;
-  for (int j = 0; j < 4; ++j) {
-    if (std::strstr(expression, ("p" + to_string(j)).c_str()) != nullptr) n = j + 1;
+  for (size_t i = 0; i < expression.size();) {
+    size_t end = i;
+    while (end < expression.size() && in_word(expression[end])) ++end;
+    const std::string_view word = expression.substr(i, end - i);
+    if (word.size() == 2 && word[0] == 'p' && word[1] >= '0' && word[1] <= '3')
+      n = std::max(n, word[1] - '0' + 1);
+    i = end + (end == i);
   }
   return n;
 }
@@ -246,26 +254,6 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
 
 namespace {
 
-/// Result encodings that differ from StandardTypes, so that requantization is at work.
-TensorType ResultType(DataType dtype) {
-  switch (dtype) {
-    case DataType::UINT8:
-      return {dtype, {}, Quantization(QuantType::ASYMMETRIC, 0.021f, 101)};
-    case DataType::INT8:
-      return {dtype, {}, Quantization(QuantType::ASYMMETRIC, 0.033f, -11)};
-    case DataType::INT16:
-      return {dtype, {}, Quantization(QuantType::ASYMMETRIC, 0.0011f, 3)};
-    default:
-      return {dtype, {}, Quantization()};
-  }
-}
-
-std::vector<TensorType> CaseTypes(const Shape& shape, bool integers) {
-  std::vector<TensorType> types = StandardTypes(shape);
-  if (integers) types.push_back({DataType::INT32, shape, Quantization()});
-  return types;
-}
-
 std::vector<double> Specials() {
   const double inf = std::numeric_limits<double>::infinity();
   return {0.0, -0.0, 1.0, -1.0, inf, -inf, std::numeric_limits<double>::quiet_NaN(), 0.5, -2.5};
@@ -273,57 +261,24 @@ std::vector<double> Specials() {
 
 }  // namespace
 
-void UnaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const CaseRange& range) {
-  auto add = [&](const AnyAttrs& a, const TensorType& in, const TensorType& out, const char* note) {
-    Case c;
-    c.attrs = a;
-    c.inputs = {{in, false, range.lo, range.hi, {}}};
-    c.outputs = {out};
-    c.note = note;
-    make.Add(c);
-  };
+void UnaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const CaseRange& r) {
+  using namespace cases;
+  for (const Shape& shape : {Shape{1}, Shape{7, 5, 3, 1}, Shape{33, 31}, Shape{2, 1, 3, 1, 2, 5}})
+    make.Of(attrs[0]).In(F32(shape), r.lo, r.hi).Note("shapes");
   const Shape odd = {19, 17};
-  for (const Shape& shape : {Shape{1}, Shape{7, 5, 3, 1}, Shape{33, 31}, Shape{2, 1, 3, 1, 2, 5}}) {
-    add(attrs[0], {DataType::FLOAT32, shape, Quantization()}, ResultType(DataType::FLOAT32),
-        "shapes");
-  }
-  for (const AnyAttrs& a : attrs) {
-    for (const TensorType& t : CaseTypes(odd, range.integers)) {
-      add(a, t, ResultType(t.dtype), "types");
-    }
-  }
-  const auto types = StandardTypes(odd);
-  add(attrs[0], types[2], ResultType(DataType::FLOAT32), "u8 to f32");
-  add(attrs[0], types[0], ResultType(DataType::INT8), "f32 to i8");
-  Case c;
-  c.attrs = attrs.back();
-  c.inputs = {{{DataType::FLOAT32, {9}, Quantization()}, false, 0, 1, Specials()}};
-  c.outputs = {ResultType(DataType::FLOAT32)};
-  c.note = "zeros, infinities, NaN";
-  make.Add(c);
-  c.inputs = {{{DataType::FLOAT32, {256, 256, 16}, Quantization()}, false, range.lo, range.hi, {}}};
-  c.note = "one million elements";
-  c.bench = true;
-  make.Add(c);
+  for (const AnyAttrs& a : attrs) make.Of(a).In(F32(odd), r.lo, r.hi).Note("types").EachTypeOnce();
+  make.Of(attrs[0]).In(U8(odd), r.lo, r.hi).Out(F32()).Note("u8 to f32");
+  make.Of(attrs[0]).In(F32(odd), r.lo, r.hi).Out(I8()).Note("f32 to i8");
+  make.Of(attrs.back()).In(F32({9})).Values(Specials()).Note("zeros, infinities, NaN");
+  make.Of(attrs.back()).In(F32({256, 256, 16}), r.lo, r.hi).Note("one million elements").Bench();
 }
 
-void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const CaseRange& range) {
-  auto add = [&](const AnyAttrs& a, const TensorType& x, const TensorType& y, const TensorType& out,
-                 const char* note) {
-    Case c;
-    c.attrs = a;
-    c.inputs = {{x, false, range.lo, range.hi, {}}, {y, false, range.lo2, range.hi2, {}}};
-    c.outputs = {out};
-    c.note = note;
-    make.Add(c);
-  };
-  auto real = [](const Shape& s) { return TensorType{DataType::FLOAT32, s, Quantization()}; };
-  const TensorType f32 = real({});
-  struct Pair {
+void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const CaseRange& r) {
+  using namespace cases;
+  const struct {
     Shape x, y;
     const char* note;
-  };
-  const Pair pairs[] = {
+  } shapes[] = {
       {{1}, {1}, "one element"},
       {{33, 31}, {33, 31}, "same shape, beyond one work-group"},
       {{19, 17, 3}, {1}, "a scalar"},
@@ -334,35 +289,44 @@ void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const Case
       {{5, 1, 3, 1, 2, 1}, {1, 4, 1, 3, 1, 2}, "six separate dimensions"},
       {{3, 4, 1, 5, 2}, {3, 4, 6, 5, 2}, "joined dimensions"},
   };
-  for (const Pair& p : pairs) add(attrs[0], real(p.x), real(p.y), f32, p.note);
+  for (const auto& s : shapes)
+    make.Of(attrs[0]).In(F32(s.x), r.lo, r.hi).In(F32(s.y), r.lo2, r.hi2).Note(s.note);
   const Shape a = {19, 5, 3}, b = {19, 1, 3};
   for (const AnyAttrs& attr : attrs) {
-    for (const TensorType& t : CaseTypes(a, range.integers)) {
-      TensorType other = t;
-      other.shape = b;
-      add(attr, t, other, ResultType(t.dtype), "types");
-    }
+    make.Of(attr)
+        .In(F32(a), r.lo, r.hi)
+        .In(F32(b), r.lo2, r.hi2)
+        .Note("types, repeated")
+        .EachTypeOnce();
   }
-  const auto x = StandardTypes(a), y = StandardTypes(b);
-  add(attrs[0], x[2], y[3], ResultType(DataType::FLOAT32), "u8 and i8 to f32");
-  add(attrs[0], x[0], y[1], ResultType(DataType::INT8), "f32 and f16 to i8");
-  add(attrs[0], x[5], y[2], ResultType(DataType::INT16), "i16 and u8 to i16");
-  add(attrs[0], {DataType::INT16, a, Quantization()}, {DataType::INT16, b, Quantization()},
-      {DataType::INT16, {}, Quantization()}, "plain i16");
-  Case c;
-  c.attrs = attrs[0];
-  c.inputs = {{real({9}), false, 0, 1, Specials()}, {real({1, 9}), false, 0, 1, Specials()}};
-  c.outputs = {f32};
-  c.note = "zeros, infinities, NaN";
-  make.Add(c);
-  c.inputs = {{real({256, 256, 16}), false, range.lo, range.hi, {}},
-              {real({256, 256, 16}), false, range.lo2, range.hi2, {}}};
-  c.bench = true;
-  c.note = "one million elements";
-  make.Add(c);
-  c.inputs[1].type.shape = {1, 1, 16};
-  c.note = "one million elements, one value per channel";
-  make.Add(c);
+  const struct {
+    TensorType x, y, result;
+    const char* note;
+  } mixed[] = {
+      {U8(a), I8(b), F32(), "u8 and i8 to f32"},
+      {F32(a), F16(b), I8(), "f32 and f16 to i8"},
+      {I16(a), U8(a), I16(), "i16 and u8 to i16"},
+      {U8(a), U8(a), U8(), "u8"},
+  };
+  for (const auto& m : mixed)
+    make.Of(attrs[0]).In(m.x, r.lo, r.hi).In(m.y, r.lo2, r.hi2).Out(m.result).Note(m.note);
+  make.Of(attrs[0])
+      .In(F32({9}))
+      .Values(Specials())
+      .In(F32({1, 9}))
+      .Values(Specials())
+      .Note("zeros, infinities, NaN");
+  const Shape large = {256, 256, 16};
+  make.Of(attrs[0])
+      .In(F32(large), r.lo, r.hi)
+      .In(F32(large), r.lo2, r.hi2)
+      .Note("one million elements")
+      .Bench();
+  make.Of(attrs[0])
+      .In(F32(large), r.lo, r.hi)
+      .In(F32({1, 1, 16}), r.lo2, r.hi2)
+      .Note("one million elements, one value per channel")
+      .Bench();
 }
 
 }  // namespace tim::vx::pointwise

@@ -81,31 +81,17 @@ constexpr KernelCandidate kKernels[] = {
     {"copy", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
-  auto add = [&](std::vector<int64_t> target, TensorType x, TensorType y, const Shape& shape,
-                 const char* note) {
-    Case c;
-    c.attrs = MakeAttrs(ReshapeAttrs{std::move(target)});
-    x.shape = shape;
-    c.inputs = {{x, false, -4, 4}};
-    c.outputs = {y};
-    c.outputs[0].shape = {};
-    c.note = note;
-    make.Add(c);
-  };
-  const auto types = StandardTypes({});
-  add({}, types[0], types[0], {1, 1, 1}, "empty target");
-  add({6, 0, -1}, types[0], types[0], {4, 5, 3, 2}, "a copied and an open extent");
-  add({-1}, types[0], types[0], {4, 5, 3, 2}, "flat");
-  for (const TensorType& t : types) {
-    add({35, -1}, t, t, {7, 5, 3}, "types");
-    add({35, -1}, t, types[0], {7, 5, 3}, "to f32");
-    add({35, -1}, types[3], t, {7, 5, 3}, "from i8");
+  using namespace cases;
+  // The last dimension stays, which quantization by channel goes along.
+  make.Of(ReshapeAttrs{{5, 7, -1}}).In(F32({7, 5, 3})).Note("types").EachType();
+  make.Of(ReshapeAttrs{}).In(F32({1, 1, 1})).Note("empty target");
+  make.Of(ReshapeAttrs{{6, 0, -1}}).In(F32({4, 5, 3, 2})).Note("a copied and an open extent");
+  make.Of(ReshapeAttrs{{-1}}).In(F32({4, 5, 3, 2})).Note("flat");
+  for (const TensorType& t : DeclaredTypes(make.def(), 0, {20, 30})) {
+    make.Of(ReshapeAttrs{{10, 60}}).In(t).Out(F32()).Note("to f32");
+    make.Of(ReshapeAttrs{{10, 60}}).In(t).Out(Plain(DataType::INT64)).Note("to i64");
   }
-  for (DataType d : {DataType::INT32, DataType::UINT32, DataType::INT64, DataType::BOOL8}) {
-    const TensorType plain = {d, {}, Quantization()};
-    add({10, 60}, plain, plain, {20, 30}, "plain integers");
-    add({10, 60}, plain, {DataType::INT64, {}, Quantization()}, {20, 30}, "to i64");
-  }
+  make.Of(ReshapeAttrs{{-1}}).In(F32({256, 256, 16})).Note("one million elements").Bench();
 }
 
 constexpr OpDef kReshape = {
@@ -116,6 +102,7 @@ constexpr OpDef kReshape = {
     .infer = Infer,
     .reference = Reference,
     .kernels = kKernels,
+    .layout = LayoutRule::Canonical(),  // the order of the elements is what stays
     .moves_nothing = true,
     .tolerance = Tolerance::Exact(),
     .cases = TIMCL_CASES(Cases)};

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::ops {
 
@@ -90,27 +90,28 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, warnings, kInput, kWeight);
+  weighted_sum::AdviseWeights(op, warnings, kState, kRecurrent);
+}
+
 void Cases(CaseMaker& make) {
   using namespace cases;
   auto add = [&](int64_t in, int64_t units, int64_t batch, const TensorType& x, const TensorType& y,
                  const TensorType& state, bool constant, DataType bias, const char* note,
-                 RNNCell::ActivationType activation = RNNCell::kTANH) {
+                 RNNCell::ActivationType activation = RNNCell::kTANH, bool float_weights = false) {
+    const TensorType w = float_weights ? F32() : x;
     CaseBuilder c = make.Of(RNNCellAttrs{activation});
     auto operand = [&](TensorType t, const Shape& shape, bool fixed, double reach) {
-      t.shape = shape;
-      if (t.dtype == DataType::UNKNOWN) {
-        c.None();
-      } else if (fixed) {
-        c.Const(t, -reach, reach);
-      } else {
-        c.In(t, -reach, reach);
-      }
+      const bool bound = t.dtype != DataType::UNKNOWN;
+      if (bound) t.shape = shape;
+      c.Input({t, bound && fixed, -reach, reach});
     };
     operand(x, {in, batch}, false, 1);
-    operand(x, {in, units}, constant, 0.7);
+    operand(w, {in, units}, constant, 0.7);
     operand(Plain(bias), {units}, constant, IsInteger(bias) ? 1500 : 0.5);
     operand(x, {units, batch}, false, 1);
-    operand(x, {units, units}, constant, 0.7);
+    operand(w, {units, units}, constant, 0.7);
     c.Out(y).Out(state).Note(note);
   };
   const TensorType u8 = Affine(DataType::UINT8, {}, 0.02f, 121);
@@ -129,6 +130,7 @@ void Cases(CaseMaker& make) {
   add(5, 6, 3, u8, y_u8, y_u8, true, DataType::INT32, "u8");
   add(5, 6, 3, u8, F32(), F16(), false, DataType::INT32, "u8 to f32 and f16");
   add(5, 6, 3, i8, i8, i8, true, DataType::INT32, "i8");
+  add(5, 6, 3, u8, y_u8, y_u8, true, real, "u8 with f32 weights", RNNCell::kTANH, true);
 }
 
 constexpr OpDef kRNNCell = {
@@ -137,6 +139,7 @@ constexpr OpDef kRNNCell = {
     .outputs = "output state_out",
     .types =
         "f32|f16, real, f32|f16, f32|f16, real -> real, real; "
+        "real, f32|f16, f32|f16, real, f32|f16 -> real, real; "
         "i8|u8|i16|u16, i8|u8|i16|u16|i8:pc|u8:pc|i16:pc, i32|i32:pc|i64|f32|f16, "
         "i8|u8|i16|u16, i8|u8|i16|u16|i8:pc|u8:pc|i16:pc -> real, real",
     .schema = &kAttrSchema<RNNCellAttrs>,
@@ -144,9 +147,11 @@ constexpr OpDef kRNNCell = {
     .infer = Infer,
     .reference = Reference,
     .expand = Expand,
+    .layout = LayoutRule::Canonical(),
     // tanh of OpenCL is good to 5 ulp, of sums that differ by a few.
     .tolerance = {16, 1e-6, 1, true},
-    .cases = TIMCL_CASES(Cases)};
+    .cases = TIMCL_CASES(Cases),
+    .advise = Advise};
 
 }  // namespace
 

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <vector>
 
-#include "tim/vx/op_def.h"
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx::ops {
@@ -104,18 +103,15 @@ TIMCL_POINTWISE(Rcp, NoAttrs, "input", Tolerance::Ulp(3, 1),
                 }));
 
 void LogicalCases(CaseMaker& make) {
-  for (DataType from : {DataType::BOOL8, DataType::INT8}) {
-    for (DataType to : {DataType::BOOL8, DataType::INT8}) {
-      for (const Shape& shape : {Shape{1}, Shape{7, 5, 3}, Shape{300, 2}}) {
-        Case c;
-        c.attrs = None();
-        c.inputs = {{{from, shape, Quantization()}, false, 0, 1, {1, 0, 0, 1, 1}}};
-        if (from == DataType::INT8) c.inputs[0].values = {-7, 0, 3, 127, -128};
-        c.outputs = {{to, {}, Quantization()}};
-        make.Add(c);
-      }
+  using namespace cases;
+  const TensorType boolean = Plain(DataType::BOOL8), i8 = Plain(DataType::INT8);
+  for (const Shape& shape : {Shape{1}, Shape{7, 5, 3}, Shape{300, 2}}) {
+    for (const TensorType& to : {boolean, i8}) {
+      make.Of(NoAttrs{}).In(Plain(DataType::BOOL8, shape)).Values({1, 0, 0, 1, 1}).Out(to);
+      make.Of(NoAttrs{}).In(Plain(DataType::INT8, shape)).Values({-7, 0, 3, 127, -128}).Out(to);
     }
   }
+  make.Of(NoAttrs{}).In(Plain(DataType::BOOL8, {19, 17})).Note("types").EachType();
 }
 
 TIMCL_POINTWISE(LogicalNot, NoAttrs, "input", Tolerance::Exact(),
@@ -150,64 +146,34 @@ TIMCL_POINTWISE(Round, NoAttrs, "input", Tolerance::Exact(),
                     return x;
                   }).Cases([](CaseMaker& make) {
                   Cases(make);
-                  Case c;
-                  c.attrs = None();
-                  c.inputs = {{{DataType::FLOAT32, {7}, Quantization()},
-                               false,
-                               0,
-                               1,
-                               {0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997}}};
-                  c.outputs = {{DataType::FLOAT32, {}, Quantization()}};
-                  c.note = "halves";
-                  make.Add(c);
+                  make.Of(NoAttrs{})
+                      .In(cases::F32({7}))
+                      .Values({0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997})
+                      .Note("halves");
                 }));
 
 /// Every encoding that a kernel can read or write, as the raw number or as a real one.
-std::vector<TensorType> AllTypes(const Shape& shape) {
-  std::vector<TensorType> types = StandardTypes(shape);
-  for (DataType d : {DataType::INT8, DataType::UINT8, DataType::INT16, DataType::UINT16,
-                     DataType::INT32, DataType::UINT32, DataType::INT64, DataType::BOOL8}) {
-    types.push_back({d, shape, Quantization()});
-  }
-  types.push_back({DataType::UINT16, shape, Quantization(QuantType::ASYMMETRIC, 0.0021f, 777)});
-  types.push_back({DataType::INT32, shape, Quantization(QuantType::ASYMMETRIC, 0.0013f, -4)});
+std::vector<TensorType> Encodings(const CaseMaker& make, const Shape& shape = {}) {
+  std::vector<TensorType> types = cases::DeclaredTypes(make.def(), 0, shape);
+  types.push_back(cases::Plain(DataType::UINT16, shape));
+  types.push_back(cases::Affine(DataType::INT32, shape, 0.0013f, -4));
   return types;
 }
 
 void ConversionCases(CaseMaker& make) {
-  auto add = [&](const TensorType& from, TensorType to, double lo, double hi, const char* note) {
-    to.shape = {};
-    Case c;
-    c.attrs = None();
-    c.inputs = {{from, false, lo, hi, {}}};
-    c.outputs = {to};
-    c.note = note;
-    make.Add(c);
-  };
-  // Each type with itself, with float32 and some with another: every load and every store, and not
-  // each pair, which would be a kernel each.
-  const auto sources = AllTypes({19, 17}), results = AllTypes({});
-  for (size_t i = 0; i < sources.size(); ++i) {
-    add(sources[i], results[i], -4, 4, "same type");
-    if (i > 0) add(sources[i], results[0], -4, 4, "to f32");
-    if (i > 0) add(sources[0], results[i], -4, 4, "from f32");
-    if (i % 2 == 0) add(sources[i], results[(i + 5) % results.size()], -4, 4, "pairs");
+  using namespace cases;
+  make.Of(NoAttrs{}).In(F32({1})).Out(U8()).Note("one element");
+  make.Of(NoAttrs{}).In(F32({19, 17})).Note("types").EachType();
+  for (const TensorType& t : Encodings(make, {19, 17})) {
+    make.Of(NoAttrs{}).In(t).Out(F32()).Note("to f32");
+    make.Of(NoAttrs{}).In(t).Out(I8()).Note("to i8");
   }
-  // Outside of the narrow types: saturation.
-  const TensorType f32 = {DataType::FLOAT32, {333}, Quantization()};
-  const TensorType i32 = {DataType::INT32, {333}, Quantization()};
-  for (const TensorType& to : AllTypes({})) {
-    add(f32, to, -3e9, 3e9, "beyond the range");
-    add(i32, to, -2e9, 2e9, "beyond the range");
+  for (const TensorType& t : Encodings(make)) {
+    make.Of(NoAttrs{}).In(F32({333}), -4, 4).Out(t).Note("from f32");
+    make.Of(NoAttrs{}).In(F32({333}), -3e9, 3e9).Out(t).Note("beyond the range");
+    make.Of(NoAttrs{}).In(I32({333}), -2e9, 2e9).Out(t).Note("beyond the range");
   }
-  add({DataType::FLOAT32, {1}, Quantization()}, {DataType::UINT8, {}, Quantization()}, 0, 9, "one");
-  Case c;
-  c.attrs = None();
-  c.inputs = {{{DataType::FLOAT32, {256, 256, 16}, Quantization()}, false, -4, 4, {}}};
-  c.outputs = {StandardTypes({})[2]};
-  c.note = "one million elements";
-  c.bench = true;
-  make.Add(c);
+  make.Of(NoAttrs{}).In(F32({256, 256, 16})).Out(U8()).Note("one million elements").Bench();
 }
 
 TIMCL_POINTWISE(DataConvert, NoAttrs, "input", Tolerance::Exact(),
@@ -215,14 +181,6 @@ TIMCL_POINTWISE(DataConvert, NoAttrs, "input", Tolerance::Exact(),
                     .Integer("x", [](Int x, Int, Int, P) { return x; })
                     .On("copyable* -> copyable")
                     .Cases(ConversionCases));
-
-/// Toward 0, saturating; NaN gives 0.
-Int Truncated(double v) {
-  if (std::isnan(v)) return 0;
-  if (v <= -0x1p63) return std::numeric_limits<Int>::min();
-  if (v >= 0x1p63) return std::numeric_limits<Int>::max();
-  return static_cast<Int>(v);
-}
 
 Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   const bool from_integer = IsInteger(op.in(0).dtype()), to_integer = IsInteger(op.out(0).dtype());
@@ -236,7 +194,7 @@ Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& out
       if (to_bool) {
         outs[0].SetRaw(i, real != 0);
       } else if (to_integer) {
-        outs[0].SetRaw(i, Truncated(real));
+        outs[0].SetRaw(i, Saturated(real));
       } else {
         outs[0].Set(i, real);
       }

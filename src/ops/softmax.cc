@@ -74,7 +74,7 @@ void Cases(CaseMaker& make) {
   make.Of(SoftmaxAttrs{1, 0}).In(F32({1001, 2}), -20, 20).Note("long lines");
   make.Of(SoftmaxAttrs{1, 0}).In(F32({21, 5})).Note("types").EachType();
   make.Of(SoftmaxAttrs{1, 1}).In(F32({21, 5})).Note("types, across").EachType();
-  for (const TensorType& t : StandardTypes({21, 5})) {
+  for (const TensorType& t : DeclaredTypes(make.def(), 0, {21, 5})) {
     make.Of(SoftmaxAttrs{1, 0})
         .In(t)
         .Out(Affine(DataType::UINT8, {}, 1.0f / 256, 0))

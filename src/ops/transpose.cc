@@ -102,47 +102,24 @@ constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
-  using Q = Quantization;
-  auto add = [&](std::vector<uint32_t> perm, TensorType x, TensorType y, const Shape& shape,
-                 const char* note) {
-    Case c;
-    c.attrs = MakeAttrs(TransposeAttrs{std::move(perm)});
-    x.shape = shape;
-    c.inputs = {{x, false, -4, 4}};
-    c.outputs = {y};
-    c.outputs[0].shape = {};
-    c.note = note;
-    make.Add(c);
+  using namespace cases;
+  auto add = [&](std::vector<uint32_t> perm, const Shape& x, const char* note) {
+    make.Of(TransposeAttrs{perm}).In(F32(x)).Note(note);
   };
-  const auto types = StandardTypes({});
-  const TensorType& f32 = types[0];
-  add({0}, f32, f32, {1}, "one element");
-  add({1, 0}, f32, f32, {33, 31}, "a matrix");
-  add({0, 1, 2}, f32, f32, {7, 5, 3}, "identity");
-  add({2, 0, 1, 3}, f32, f32, {13, 7, 3, 2}, "WHCN to CWHN");
-  add({1, 2, 0, 3}, f32, f32, {3, 13, 7, 2}, "CWHN to WHCN");
-  add({3, 1, 2, 0}, f32, f32, {5, 4, 3, 2}, "outer with inner");
-  add({5, 0, 4, 1, 3, 2}, f32, f32, {2, 3, 4, 5, 3, 2}, "rank 6");
-  add({6, 0, 5, 1, 4, 2, 3}, f32, f32, {2, 3, 2, 2, 3, 2, 2}, "rank 7");
-  add({2, 0, 1}, f32, f32, {6, 1, 4}, "an extent of 1");
-  add({1, 0}, f32, f32, {1, 9}, "moves nothing");
-  for (const TensorType& t : types) {
-    add({2, 0, 1}, t, t, {7, 5, 3}, "types");
-    add({2, 1, 0}, t, f32, {7, 5, 3}, "to f32");
-    add({1, 0, 2}, types[3], t, {7, 5, 3}, "from i8");
-  }
-  for (DataType d :
-       {DataType::INT32, DataType::UINT32, DataType::INT64, DataType::BOOL8, DataType::INT16}) {
-    const TensorType plain = {d, {}, Q()};
-    add({1, 0}, plain, plain, {20, 30}, "plain integers");
-  }
-  Case c;
-  c.attrs = MakeAttrs(TransposeAttrs{{2, 0, 1, 3}});
-  c.inputs = {{{DataType::FLOAT32, {112, 112, 64, 1}, Q()}, false, -4, 4}};
-  c.outputs = {{DataType::FLOAT32, {}, Q()}};
-  c.note = "WHCN to CWHN";
-  c.bench = true;
-  make.Add(c);
+  add({0}, {1}, "one element");
+  add({1, 0}, {33, 31}, "a matrix");
+  add({0, 1, 2}, {7, 5, 3}, "identity");
+  add({2, 0, 1, 3}, {13, 7, 3, 2}, "WHCN to CWHN");
+  add({1, 2, 0, 3}, {3, 13, 7, 2}, "CWHN to WHCN");
+  add({3, 1, 2, 0}, {5, 4, 3, 2}, "outer with inner");
+  add({5, 0, 4, 1, 3, 2}, {2, 3, 4, 5, 3, 2}, "rank 6");
+  add({6, 0, 5, 1, 4, 2, 3}, {2, 3, 2, 2, 3, 2, 2}, "rank 7");
+  add({2, 0, 1}, {6, 1, 4}, "an extent of 1");
+  add({1, 0}, {1, 9}, "moves nothing");
+  make.Of(TransposeAttrs{{2, 0, 1}}).In(F32({7, 5, 3})).Note("types").EachType();
+  for (const TensorType& t : DeclaredTypes(make.def(), 0, {7, 5, 3}))
+    make.Of(TransposeAttrs{{2, 1, 0}}).In(t).Out(F32()).Note("to f32");
+  make.Of(TransposeAttrs{{2, 0, 1, 3}}).In(F32({112, 112, 64, 1})).Note("WHCN to CWHN").Bench();
 }
 
 constexpr OpDef kTranspose = {.name = "Transpose",
@@ -152,6 +129,7 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                               .infer = Infer,
                               .reference = Reference,
                               .kernels = kKernels,
+                              .layout = LayoutRule::Canonical(),
                               .tolerance = Tolerance::Exact(),
                               .cases = TIMCL_CASES(Cases)};
 

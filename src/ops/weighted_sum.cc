@@ -41,10 +41,11 @@ Status CheckChannels(const OpView& op, size_t channel_dim) {
                            ", its channel_dim is " + to_string(w.quant.ChannelDim()));
 }
 
-void AdviseWeights(const OpView& op, std::vector<std::string>* warnings) {
-  if (!op.in(0).type().quantized() || IsInteger(op.in(1).dtype())) return;
-  warnings->push_back(op.label() + ": " + op.in_label(1) + " is float while " + op.in_label(0) +
-                      " is quantized; it is computed in float, which is slow");
+void AdviseWeights(const OpView& op, std::vector<std::string>* warnings, size_t input,
+                   size_t weight) {
+  if (!op.in(input).type().quantized() || IsInteger(op.in(weight).dtype())) return;
+  warnings->push_back(op.label() + ": " + op.in_label(weight) + " is float while " +
+                      op.in_label(input) + " is quantized; it is computed in float, which is slow");
 }
 
 Status CheckBias(const OpView& op, int64_t channels) {
@@ -201,6 +202,98 @@ void Finish::StoreInteger(int64_t at, int64_t c, int64_t sum) {
 
 void Finish::StoreReal(int64_t at, int64_t c, float sum) {
   outs_[0].Set(at, has_bias_ ? sum + ins_[2].Float(c) : sum);
+}
+
+namespace {
+
+using namespace cases;
+
+TensorType With(TensorType t, const Shape& shape) {
+  t.shape = shape;
+  return t;
+}
+
+/// One case: weight and bias constant or not, a bias of UNKNOWN left out.
+void AddCase(CaseMaker& make, const CaseForm& f, const TensorType& x, const TensorType& w,
+             const TensorType& y, bool constant, DataType bias, const std::string& note) {
+  const double reach = IsInteger(bias) ? 3000 : 2;
+  CaseBuilder c = make.Of(f.attrs);
+  c.In(With(x, f.x), -3, 3).Input({With(w, f.w), constant, -1, 1});
+  if (bias != DataType::UNKNOWN) c.Input({Plain(bias, {f.channels}), constant, -reach, reach});
+  c.Out(With(y, f.declared)).Note(note);
+}
+
+// Encodings by which sums of a few dozen products neither vanish nor all saturate.
+TensorType X8() { return Affine(DataType::UINT8, {}, 0.026f, 121); }
+TensorType W8() { return Affine(DataType::UINT8, {}, 0.009f, 112); }
+TensorType Y8() { return Affine(DataType::UINT8, {}, 0.081f, 133); }
+TensorType XI8() { return Affine(DataType::INT8, {}, 0.027f, -9); }
+TensorType WI8() { return Affine(DataType::INT8, {}, 0.008f, 0); }
+TensorType YI8() { return Affine(DataType::INT8, {}, 0.083f, 5); }
+TensorType XI16() { return Affine(DataType::INT16, {}, 0.0002f, 0); }
+TensorType YI16() { return Affine(DataType::INT16, {}, 0.0007f, 0); }
+TensorType ByChannel(DataType dtype, const CaseForm& f) {
+  return PerChannel(dtype, f.w, f.channel_dim);
+}
+
+}  // namespace
+
+void FormCases(CaseMaker& make, const CaseForm& f) {
+  AddCase(make, f, F32(), F32(), F32(), true, DataType::FLOAT32, f.note);
+  AddCase(make, f, X8(), W8(), Y8(), true, DataType::INT32, f.note);
+  AddCase(make, f, XI8(), ByChannel(DataType::INT8, f), YI8(), true, DataType::INT32, f.note);
+}
+
+void TypeCases(CaseMaker& make, const CaseForm& f, bool brief) {
+  constexpr DataType kNone = DataType::UNKNOWN, kInt = DataType::INT32, kReal = DataType::FLOAT32;
+  const struct {
+    TensorType x, w, y;
+    DataType bias;
+    const char* note;
+    bool constant = true, brief = false;
+  } rows[] = {
+      {F16(), F16(), F16(), DataType::FLOAT16, "f16", true, true},
+      {F32(), F32(), Y8(), kReal, "f32 to u8", true, true},
+      {X8(), W8(), F32(), kInt, "u8 to f32", true, true},
+      {XI8(), WI8(), YI8(), kInt, "i8", true, true},
+      {XI16(), Affine(DataType::INT16, {}, 0.00004f, 0), YI16(), DataType::INT64, "i16, i64 bias",
+       true, true},
+      {Fixed(DataType::INT8, {}, 5), Fixed(DataType::INT8, {}, 5), Fixed(DataType::INT8, {}, 3),
+       kInt, "i8 dynamic fixed point"},
+      {Fixed(DataType::INT16, {}, 11), Fixed(DataType::INT16, {}, 11),
+       Fixed(DataType::INT16, {}, 9), kInt, "i16 dynamic fixed point"},
+      {F32(), F32(), F32(), kReal, "computed weight and bias", false},
+      {F32(), F32(), F32(), kNone, "computed weight, no bias", false},
+      {F32(), F32(), F32(), kNone, "no bias", true, true},
+      {X8(), W8(), Y8(), kNone, "u8, no bias"},
+      {X8(), W8(), Y8(), kInt, "u8, computed weight and bias", false},
+      {X8(), W8(), Y8(), kNone, "u8, computed weight, no bias", false},
+      {F32(), F32(), F32(), DataType::FLOAT16, "f16 bias"},
+      {F16(), F16(), F32(), kReal, "f16 to f32"},
+      {F32(), WI8(), F32(), kReal, "f32 with an i8 weight"},
+      {X8(), W8(), Y8(), kReal, "u8 with an f32 bias"},
+      {X8(), ByChannel(DataType::UINT8, f), Y8(), kInt, "u8, u8 per channel"},
+      {XI16(), WI8(), YI16(), kInt, "i16 with an i8 weight"},
+      {XI16(), PerChannel(DataType::INT16, f.w, f.channel_dim, 0.00004f), YI16(), kNone,
+       "i16, i16 per channel"},
+  };
+  for (const auto& r : rows) {
+    if (brief && !r.brief) continue;
+    AddCase(make, f, r.x, r.w, r.y, r.constant, r.bias, r.note);
+  }
+  if (brief) return;
+  CaseBuilder c = make.Of(f.attrs);
+  c.In(F32(f.x), -3, 3).Const(F32(f.w), -1, 1).Const(F32({f.channels}), -2, 2);
+  c.Out(F32(f.declared)).Note("types").EachTypeOnce(f.channel_dim);
+}
+
+void BenchCase(CaseMaker& make, const CaseForm& f) {
+  make.Of(f.attrs)
+      .In(F32(f.x), -3, 3)
+      .Const(F32(f.w), -1, 1)
+      .Const(F32({f.channels}), -1, 1)
+      .Note(f.note)
+      .Bench();
 }
 
 }  // namespace tim::vx::weighted_sum

@@ -11,13 +11,7 @@
 #include <map>
 #include <set>
 
-#include "backends/opencl/backend.h"
-
 namespace tim::vx {
-namespace ops {
-void RegisterBuiltinOps(OpRegistry& registry);
-}
-
 namespace conformance {
 namespace {
 
@@ -31,31 +25,10 @@ struct Flags {
 };
 Flags flags;
 
-std::string Env(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-const OpRegistry& Registry() {
-  static const OpRegistry registry = [] {
-    OpRegistry r;
-    ops::RegisterBuiltinOps(r);
-    return r;
-  }();
-  return registry;
-}
-
 /// One for all tests. Main lets go of it: when static objects are destroyed, drivers may be gone.
 Result<std::shared_ptr<Backend>>& Device() {
-  static auto* const device = [] {
-    opencl::BackendOptions options;
-    options.device = Env("TIMCL_DEVICE");
-    options.cache_dir = Env("TIMCL_CACHE_DIR");
-    options.kernel_dir = Env("TIMCL_KERNEL_DIR");
-    options.icd_vendors = Env("OCL_ICD_VENDORS");
-    options.as_discrete_gpu = flags.as_gpu;
-    return new Result<std::shared_ptr<Backend>>(opencl::CreateBackend(options));
-  }();
+  static auto* const device =
+      new Result<std::shared_ptr<Backend>>(OpenDevice(/*as_gpu=*/flags.as_gpu));
   return *device;
 }
 
@@ -102,16 +75,8 @@ std::set<std::string> SourcesOf(const OpDef& def) {
   for (const NamedCase& named : CasesOf(def)) {
     if (named.c.bench) continue;
     TestGraph graph;
-    std::vector<int> inputs, results;
-    for (const CaseTensor& t : named.c.inputs) {
-      const std::vector<std::byte> zeros(t.type.bytes());
-      const bool left_out = t.type.dtype == DataType::UNKNOWN;
-      inputs.push_back(left_out ? -1 : graph.AddInput(t.type, t.constant, zeros.data()));
-    }
-    for (const TensorType& t : named.c.outputs) results.push_back(graph.AddResult(t, true));
-    int node = -1;
-    if (!graph.AddOp(std::make_shared<OpDef>(def), named.c.attrs, inputs, results, &node).ok())
-      continue;
+    const int node = AddCaseOverZeros(named, &graph);
+    if (node < 0) continue;
     for (const KernelCandidate& candidate : def.kernels) {
       for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
         const OpView op = graph.graph().view(node);
@@ -143,7 +108,8 @@ class OpConformance : public testing::Test {
     options.stop_early = flags.fail_fast;
     options.chunk = flags.chunk;
     const std::vector<Outcome> outcomes = RunCases(cases, options);
-    if (flags.which.empty() && !flags.quick && Env("TIMCL_KERNEL_DIR").empty())
+    const char* kernel_dir = std::getenv("TIMCL_KERNEL_DIR");
+    if (flags.which.empty() && !flags.quick && (kernel_dir == nullptr || *kernel_dir == 0))
       WriteCoverage(TIMCL_BINARY_DIR "/coverage", std::string(def_.name), outcomes);
     EXPECT_FALSE(outcomes.empty());
     size_t failed = 0;

@@ -10,15 +10,10 @@
 #include <cstring>
 #include <iostream>
 
-#include "backends/opencl/backend.h"
 #include "backends/opencl/compile/unit.h"
 #include "support/conformance.h"
 
 namespace tim::vx {
-namespace ops {
-void RegisterBuiltinOps(OpRegistry& registry);
-}
-
 namespace conformance {
 namespace {
 
@@ -28,20 +23,6 @@ struct Flags {
   int only = -1;
 };
 Flags flags;
-
-const OpRegistry& Registry() {
-  static const OpRegistry registry = [] {
-    OpRegistry r;
-    ops::RegisterBuiltinOps(r);
-    return r;
-  }();
-  return registry;
-}
-
-std::string Env(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 /// Encodings that a chain passes through; neighbours differ, so that values are rounded on the way.
 std::vector<TensorType> Encodings() {
@@ -176,15 +157,6 @@ Chain AddChain(TestGraph& graph, const Menu& menu, int number) {
   return chain;
 }
 
-Result<std::shared_ptr<Backend>> Device() {
-  opencl::BackendOptions options;
-  options.device = Env("TIMCL_DEVICE");
-  options.cache_dir = Env("TIMCL_CACHE_DIR");
-  options.kernel_dir = Env("TIMCL_KERNEL_DIR");
-  options.icd_vendors = Env("OCL_ICD_VENDORS");
-  return opencl::CreateBackend(options);
-}
-
 /// The kernel of each op of a little graph, in the order of the ops, and its last result.
 struct Residual {
   std::vector<std::string> kernels;
@@ -224,7 +196,7 @@ Residual RunResidual(const std::shared_ptr<Backend>& device, bool fuse, const Te
 }
 
 TEST(Fusion, ASecondTensorIsReadByTheKernelThatComesLater) {
-  const auto device = Device();
+  const auto device = OpenDevice();
   ASSERT_TRUE(device.ok()) << device.status().message();
   const TensorType f32 = {DataType::FLOAT32, {}, Quantization()};
   const TensorType i8 = {DataType::INT8, {}, Quantization(QuantType::ASYMMETRIC, 0.1f, -7)};
@@ -269,7 +241,7 @@ bool ServedByTiles(const NamedCase& named) {
 /// Whole and partial vectors of the register tiles: every float32 case that they serve, minus
 /// another tensor.
 TEST(Fusion, RegisterTilesReadASecondTensor) {
-  const auto device = Device();
+  const auto device = OpenDevice();
   ASSERT_TRUE(device.ok()) << device.status().message();
   TestGraph fused, unfused;
   std::vector<int> results;
@@ -320,7 +292,7 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
 }
 
 TEST(Fusion, FusedEqualsUnfused) {
-  const auto device = Device();
+  const auto device = OpenDevice();
   ASSERT_TRUE(device.ok()) << device.status().message();
   const Menu menu = MakeMenu();
   ASSERT_FALSE(menu.anchors.empty());

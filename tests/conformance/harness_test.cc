@@ -16,10 +16,6 @@
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx {
-namespace ops {
-void RegisterBuiltinOps(OpRegistry& registry);
-}
-
 namespace conformance {
 namespace {
 
@@ -92,7 +88,6 @@ class HarnessTest : public testing::Test {
     std::string name = testing::TempDir() + "timcl_harness_XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
-    ops::RegisterBuiltinOps(registry_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -110,7 +105,7 @@ class HarnessTest : public testing::Test {
     }
     RunOptions run;
     run.device = *device;
-    run.registry = &registry_;
+    run.registry = &Registry();
     std::vector<NamedCase> cases;
     for (const NamedCase& named : CasesOf(def)) {
       if (only.empty() || Matches(named, only)) cases.push_back(named);
@@ -135,7 +130,6 @@ class HarnessTest : public testing::Test {
   }
 
   std::string folder_;
-  OpRegistry registry_;
 };
 
 TEST_F(HarnessTest, RightKernelPasses) { EXPECT_EQ(Complaints(kRight), ""); }
@@ -258,7 +252,7 @@ TEST_F(HarnessTest, WrongExpansionIsCaught) {
 TEST_F(HarnessTest, BrokenPointwiseKernelIsCaught) {
   const auto original = kernels::FindSource("pointwise.cl", "");
   ASSERT_TRUE(original.ok());
-  const auto add = registry_.Find("Add");
+  const auto add = Registry().Find("Add");
   ASSERT_NE(add, nullptr);
   const std::string shape = "Add f32[19,17,3] f32[1,1,3]";
   Write("pointwise.cl", *original);

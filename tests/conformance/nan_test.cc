@@ -9,35 +9,16 @@
 #include <limits>
 #include <set>
 
-#include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "support/conformance.h"
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx {
-namespace ops {
-void RegisterBuiltinOps(OpRegistry& registry);
-}
-
 namespace conformance {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::string Env(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-const OpRegistry& Registry() {
-  static const OpRegistry registry = [] {
-    OpRegistry r;
-    ops::RegisterBuiltinOps(r);
-    return r;
-  }();
-  return registry;
-}
 
 /// Ops that turn some NaN into a number by their definition. Pow: pow(1, NaN) and pow(NaN, 0) are 1
 /// (IEEE 754). Sign: -1, 0 or 1, as OpenCL's sign(), which gives 0 (api/ops.md). Prelu does not
@@ -79,12 +60,7 @@ std::string Difference(const std::vector<float>& expected, const std::vector<flo
 class NaNTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    opencl::BackendOptions options;
-    options.device = Env("TIMCL_DEVICE");
-    options.cache_dir = Env("TIMCL_CACHE_DIR");
-    options.kernel_dir = Env("TIMCL_KERNEL_DIR");
-    options.icd_vendors = Env("OCL_ICD_VENDORS");
-    auto made = opencl::CreateBackend(options);
+    auto made = OpenDevice();
     ASSERT_TRUE(made.ok()) << made.status().message();
     device_ = *made;
   }

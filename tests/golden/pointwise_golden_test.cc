@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "support/golden.h"
 #include "support/ir_builder.h"
 
 namespace tim::vx::testing {
@@ -13,54 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-TensorType TypeOf(const json& j) {
-  TensorType t;
-  for (DataType d : {DataType::FLOAT32, DataType::UINT8, DataType::INT8, DataType::INT16,
-                     DataType::INT32, DataType::BOOL8}) {
-    if (j.at("dtype") == NameOf(d)) t.dtype = d;
-  }
-  t.shape = Shape(j.at("shape").get<std::vector<int64_t>>());
-  const float scale = j.at("scale");
-  const int32_t zero_point = j.at("zero_point");
-  if (scale != 1.0f || zero_point != 0) {
-    t.quant = Quantization(QuantType::ASYMMETRIC, scale, zero_point);
-  }
-  return t;
-}
-
-AnyAttrs AttrsFor(const OpDef& def, const json& j) {
-  AttrMap map;
-  for (const auto& [name, value] : j.items()) {
-    if (value.is_boolean()) {
-      map.Set(name, value.get<bool>());
-    } else if (value.is_number_integer()) {
-      map.Set(name, value.get<int64_t>());
-    } else {
-      map.Set(name, value.get<double>());
-    }
-  }
-  auto data = def.schema->from_map(map);
-  EXPECT_TRUE(data.ok()) << data.status().message();
-  return AnyAttrs(def.schema, data.ok() ? *data : nullptr);
-}
-
-/// Stored values, as they are in the file.
-std::vector<std::byte> Stored(const TensorType& t, const json& values) {
-  std::vector<std::byte> bytes(t.bytes());
-  ref::Output out(bytes.data(), t);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (IsInteger(t.dtype)) {
-      out.SetRaw(static_cast<int64_t>(i), values[i].get<int64_t>());
-    } else {
-      out.Set(static_cast<int64_t>(i), values[i].get<double>());
-    }
-  }
-  return bytes;
-}
-
 TEST(PointwiseGolden, References) {
-  std::ifstream file(TIMCL_GOLDEN_DIR "/pointwise_golden.json");
-  const json cases = json::parse(file);
+  const json cases = ReadGolden("pointwise_golden.json");
   ASSERT_GT(cases.size(), 100u);
   std::set<std::string> seen;
   for (size_t n = 0; n < cases.size(); ++n) {
@@ -73,14 +27,14 @@ TEST(PointwiseGolden, References) {
     std::vector<TensorType> inputs;
     std::vector<std::vector<std::byte>> data;
     for (const json& in : c.at("inputs")) {
-      inputs.push_back(TypeOf(in));
-      data.push_back(Stored(inputs.back(), in.at("values")));
+      inputs.push_back(TypeFrom(in));
+      data.push_back(BytesFrom(inputs.back(), in.at("values")));
     }
     const json& want = c.at("output");
-    const TensorType declared = TypeOf(want);
+    const TensorType declared = TypeFrom(want);
     TensorType open = declared;
     open.shape = {};
-    OneOp op(*def, AttrsFor(*def, c.at("attrs")), inputs, {open});
+    OneOp op(*def, AttrsFrom(*def, c.at("attrs")), inputs, {open});
     const Status verified = op.Verify();
     ASSERT_TRUE(verified.ok()) << verified.message();
     ASSERT_EQ(op.view().out(0).shape(), declared.shape);

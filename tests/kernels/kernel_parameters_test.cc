@@ -17,10 +17,6 @@
 #include "support/conformance.h"
 
 namespace tim::vx {
-namespace ops {
-void RegisterBuiltinOps(OpRegistry& registry);
-}
-
 namespace conformance {
 namespace {
 
@@ -61,28 +57,18 @@ struct Check {
 };
 
 TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
-  OpRegistry registry;
-  ops::RegisterBuiltinOps(registry);
   DeviceCaps cpu;
   cpu.is_cpu = cpu.register_tiles_pay = true;
   std::vector<kernels::VariantText> variants;
   std::map<std::string, size_t> known;
   std::set<std::string> seen, sources;
   std::vector<Check> checks;
-  for (const auto& def : registry.All()) {
+  for (const auto& def : Registry().All()) {
     for (const NamedCase& named : CasesOf(*def)) {
       if (named.c.bench) continue;
       TestGraph graph;
-      std::vector<int> inputs, results;
-      for (const CaseTensor& t : named.c.inputs) {
-        const std::vector<std::byte> zeros(t.type.bytes());
-        const bool left_out = t.type.dtype == DataType::UNKNOWN;
-        inputs.push_back(left_out ? -1 : graph.AddInput(t.type, t.constant, zeros.data()));
-      }
-      for (const TensorType& t : named.c.outputs) results.push_back(graph.AddResult(t, true));
-      int node = -1;
-      if (!graph.AddOp(std::make_shared<OpDef>(*def), named.c.attrs, inputs, results, &node).ok())
-        continue;
+      const int node = AddCaseOverZeros(named, &graph);
+      if (node < 0) continue;
       const OpView op = graph.graph().view(node);
       std::vector<TensorType> ins, outs;
       for (size_t i = 0; i < op.num_inputs(); ++i)

@@ -15,8 +15,13 @@
 #include <set>
 #include <sstream>
 
+#include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "compiler/pipeline.h"
+
+namespace tim::vx::ops {
+void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
+}
 
 namespace tim::vx::conformance {
 namespace {
@@ -300,6 +305,42 @@ class Collector : public CaseMaker {
 };
 
 }  // namespace
+
+const OpRegistry& Registry() {
+  static const OpRegistry registry = [] {
+    OpRegistry r;
+    ops::RegisterBuiltinOps(r);
+    return r;
+  }();
+  return registry;
+}
+
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu) {
+  auto env = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  opencl::BackendOptions options;
+  options.device = env("TIMCL_DEVICE");
+  options.cache_dir = env("TIMCL_CACHE_DIR");
+  options.kernel_dir = env("TIMCL_KERNEL_DIR");
+  options.icd_vendors = env("OCL_ICD_VENDORS");
+  options.as_discrete_gpu = as_gpu;
+  return opencl::CreateBackend(options);
+}
+
+int AddCaseOverZeros(const NamedCase& named, TestGraph* graph) {
+  std::vector<int> inputs, results;
+  for (const CaseTensor& t : named.c.inputs) {
+    const std::vector<std::byte> zeros(t.type.bytes());
+    const bool left_out = t.type.dtype == DataType::UNKNOWN;
+    inputs.push_back(left_out ? -1 : graph->AddInput(t.type, t.constant, zeros.data()));
+  }
+  for (const TensorType& t : named.c.outputs) results.push_back(graph->AddResult(t, true));
+  int node = -1;
+  (void)graph->AddOp(std::make_shared<OpDef>(*named.def), named.c.attrs, inputs, results, &node);
+  return node;
+}
 
 uint64_t Hash(const std::string& text) {
   uint64_t h = 0xCBF29CE484222325u;

@@ -17,6 +17,13 @@
 
 namespace tim::vx::conformance {
 
+/// The built-in operators.
+const OpRegistry& Registry();
+
+/// The OpenCL backend as the environment asks for it. `as_gpu`: with kernels and copies as for a
+/// GPU with memory of its own.
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu = false);
+
 /// One case of one op, with the line that names it: "CumSum i8[7,5] -> i8 axis=1".
 struct NamedCase {
   const OpDef* def = nullptr;
@@ -121,6 +128,9 @@ class TestGraph {
   std::vector<int> index_of_;  // value -> index into inputs_ or outputs_
   std::vector<std::string> kernels_;
 };
+
+/// Adds the op of a case over zeros to an empty graph; its node, or -1 where it is refused.
+int AddCaseOverZeros(const NamedCase& named, TestGraph* graph);
 
 /// FNV-1a: seeds must not change with the standard library.
 uint64_t Hash(const std::string& text);

@@ -71,6 +71,7 @@ def ops():
     assert table["Add"]["inputs"].split() == ["input0", "input1"] or len(table["Add"]["inputs"].split()) == 2
     assert isinstance(table["Relu"]["pointwise"], str)
     assert table["LeakyRelu"]["attributes"] != "", table["LeakyRelu"]
+    has(table["Pool2d"]["attributes"], 'type="MAX"', 'padding="AUTO"')  # enumerators by name
     for op in table.values():  # nothing in the table that cannot run
         assert op["kernels"] or op["pointwise"] or op["expands"] or op["moves_nothing"], op
 

@@ -303,6 +303,7 @@ struct LayoutRule {
   /// kFixed: names of the attributes that hold the DataLayout of input 0 and of the kernel.
   const char* layouts = "";
 
+  static constexpr LayoutRule Canonical() { return {}; }
   static constexpr LayoutRule SameForAll() { return {Kind::kSameForAll, "", "", ""}; }
   static constexpr LayoutRule FollowsAxis(const char* axes, const char* per_dimension = "") {
     return {Kind::kFollows, axes, per_dimension, ""};
@@ -338,9 +339,12 @@ struct OpDef {
   /// Element types by operand: rows "in, in -> out" separated by ';', one of which must match.
   ///   f32 f16 i32 u32 i64 bool    plain (i32 also quantized per tensor)
   ///   i8 u8 i16 u16 i4 u4         quantized per tensor or not at all
-  ///   i8:pc ...                   quantized per channel (i32:pc too); i8:apc asymmetric per
-  ///   channel real     f32 f16 i8 u8 i16 u16 number   real and i32 copyable number and u32 i64
-  ///   bool logical  bool i8 =N       the element type of input N;  ==N  its quantization as well
+  ///   i8:pc ...                   quantized per channel (i32:pc too); i8:apc asymmetrically so
+  ///   real                        f32 f16 i8 u8 i16 u16
+  ///   number                      real and i32
+  ///   copyable                    number and u32 i64 bool
+  ///   logical                     bool i8
+  ///   =N                          the element type of input N; ==N its quantization as well
   /// Alternatives are joined by '|'; a '*' behind an input's types repeats them for all that
   /// follow. An operand that is left out is not looked at. Null: `verify` alone decides (custom
   /// ops).

@@ -4,6 +4,7 @@
 #define TIM_VX_OP_KIT_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -23,6 +24,14 @@ struct NoAttrs {
 
 /// Infer function: one output of the shape of input 0.
 inline Result<Shapes> ShapeOfInput(const OpView& op) { return Shapes{op.in(0).shape()}; }
+
+/// Toward 0, saturating; NaN gives 0.
+inline int64_t Saturated(double v) {
+  if (v != v) return 0;
+  if (v <= -0x1p63) return std::numeric_limits<int64_t>::min();
+  if (v >= 0x1p63) return std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(v);
+}
 
 /// A window that slides along one axis, with the pads that its attributes amount to.
 /// Source: ONNX Conv-11 (auto_pad); NNAPI, implicit padding.

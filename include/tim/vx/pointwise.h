@@ -131,7 +131,6 @@ struct CaseRange {
   double lo = -4, hi = 4;
   /// Second input; it stays away from 0 for divisors.
   double lo2 = -4, hi2 = 4;
-  bool integers = true;  // also i32
 };
 TIMCL_API void UnaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs,
                           const CaseRange& range = {});

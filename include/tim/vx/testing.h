@@ -64,22 +64,28 @@ class TIMCL_API CaseBuilder {
   CaseBuilder& In(const TensorType& type, double lo = -4, double hi = 4);
   /// The next input, a constant.
   CaseBuilder& Const(const TensorType& type, double lo = -4, double hi = 4);
+  /// The next input as it is.
+  CaseBuilder& Input(CaseTensor tensor);
   /// The next input is left out.
   CaseBuilder& None();
   /// The real values of the input given last, repeated as needed.
   CaseBuilder& Values(std::vector<double> values);
   /// The next output; shape {} = inferred.
   CaseBuilder& Out(const TensorType& type);
-  CaseBuilder& Note(const char* note);
+  CaseBuilder& Note(std::string note);
   /// Also a row of the benchmarks.
   CaseBuilder& Bench();
   /// Instead of this one case: the same with each element type that the op declares for each
   /// operand, in two combinations, quantized and plain. Per-channel weights have their channels
   /// along the last dimension of input `i`'s shape unless `channel_dim` says otherwise.
   void EachType(int channel_dim = -1);
+  /// The same in one combination, for ops of which each type is a kernel to compile: all operands
+  /// in step, quantized results with a scale of their own.
+  void EachTypeOnce(int channel_dim = -1);
 
  private:
   void Finish(Case c);
+  void Sweep(int channel_dim, size_t passes, bool own_scales);
   CaseMaker* make_;
   Case case_;
   bool added_ = false;
@@ -115,24 +121,16 @@ inline TensorType I32(const Shape& shape = {}) { return Plain(DataType::INT32, s
 inline TensorType Fixed(DataType dtype, const Shape& shape, int8_t fl) {
   return {dtype, shape, Quantization(QuantType::DYNAMIC_FIXED_POINT, fl)};
 }
-/// Symmetric per channel, with five scales around `scale` in turn along `dim` of the shape.
+/// Per channel, with five scales around `scale` in turn along `dim` of the shape; zero points 0.
 TIMCL_API TensorType PerChannel(DataType dtype, const Shape& shape, int32_t dim,
-                                float scale = 0.005f);
+                                float scale = 0.005f,
+                                QuantType type = QuantType::SYMMETRIC_PER_CHANNEL);
+/// What the op declares for operand i, inputs counted before outputs, in the first row of its
+/// types: each alternative with a quantization for tests and this shape.
+TIMCL_API std::vector<TensorType> DeclaredTypes(const OpDef& def, size_t i,
+                                                const Shape& shape = {});
 
 }  // namespace cases
-
-/// Encodings that most ops take, each with its own scale and zero point: f32, f16, u8 and i8
-/// asymmetric, i8 and i16 symmetric, i16 dynamic fixed point. The shape is the given one.
-inline std::vector<TensorType> StandardTypes(const Shape& shape) {
-  using namespace cases;
-  return {F32(shape),
-          F16(shape),
-          U8(shape),
-          I8(shape),
-          Fixed(DataType::INT8, shape, 4),
-          I16(shape),
-          Fixed(DataType::INT16, shape, 11)};
-}
 
 }  // namespace tim::vx
 #endif  // TIM_VX_TESTING_H_

@@ -26,8 +26,12 @@ TIMCL_API Status CheckChannels(const OpView& op, size_t channel_dim);
 /// kInvalidShape unless the bias is left out or has `channels` elements.
 TIMCL_API Status CheckBias(const OpView& op, int64_t channels);
 
-/// For OpDef::advise: a warning where input 0 is quantized and the weight, input 1, is float.
-TIMCL_API void AdviseWeights(const OpView& op, std::vector<std::string>* warnings);
+/// For OpDef::advise: a warning where the input is quantized and its weight is float.
+TIMCL_API void AdviseWeights(const OpView& op, std::vector<std::string>* warnings, size_t input,
+                             size_t weight);
+inline void AdviseWeights(const OpView& op, std::vector<std::string>* warnings) {
+  AdviseWeights(op, warnings, 0, 1);
+}
 
 /// Input and weight are both integers: products are summed exactly.
 TIMCL_API bool SumsIntegers(const OpView& op);
@@ -90,6 +94,23 @@ class TIMCL_API Finish {
   int64_t zero_x_, zero_w_;
   std::vector<float> multipliers_;
 };
+
+/// Shapes and attributes of test cases.
+struct CaseForm {
+  AnyAttrs attrs;
+  Shape x, w;
+  int64_t channels;     // of the result, and elements of the bias
+  int32_t channel_dim;  // of the weight
+  std::string note;
+  Shape declared = {};  // the result's shape, {} = inferred
+};
+/// A case of that form in float32, one in uint8, one in int8 with a weight per channel.
+TIMCL_API void FormCases(CaseMaker& make, const CaseForm& form);
+/// Cases of that form in all types. `brief`: those alone in which one form's code differs from
+/// another's.
+TIMCL_API void TypeCases(CaseMaker& make, const CaseForm& form, bool brief = false);
+/// A case for the benchmarks, in float32.
+TIMCL_API void BenchCase(CaseMaker& make, const CaseForm& form);
 
 }  // namespace tim::vx::weighted_sum
 #endif  // TIM_VX_WEIGHTED_SUM_H_

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "support/api_support.h"
+#include "tim/vx/ops/clip.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/simple_operations.h"
 
@@ -186,12 +187,19 @@ TEST(NumericEnvironment, LocalesOfTheCallerChangeNothing) {
   for (const bool host_only : {true, false}) {
     EXPECT_EQ(RunIn(FE_TONEAREST, host_only, Numbers()).text, before.text);
   }
+  ContextOptions host;
+  host.host_only = true;
+  const auto graph = Context::Create(host)->CreateGraph();
+  Bind<ops::Clip>(graph, {Input(graph, {2})}, {Output(graph, {2})}, 2.5f, 0.5f);
+  EXPECT_FALSE(graph->Compile());
+  const std::string message = graph->LastStatus().message();
   CompileReport report;
   report.compile_ms = 1234.5;
   report.arena_bytes = 1234567;
   const std::string text = report.ToText();
   std::setlocale(LC_NUMERIC, "C");
   std::locale::global(std::locale::classic());
+  EXPECT_THAT(message, testing::HasSubstr("min=2.5, max=0.5"));
   EXPECT_THAT(text, testing::HasSubstr("compiled in 1234.5 ms"));
   EXPECT_THAT(text, testing::HasSubstr("arena 1234567 bytes"));
 }

@@ -12,7 +12,7 @@ namespace ops {
 
 /// One step: output = tanh(weight * input + bias + recurrent * state).
 ///   input      T[I, B]           T: f32 f16, quantized
-///   weight     T[I, U]
+///   weight     T[I, U]; f32 or f16 beside a quantized input is computed in float, with a warning
 ///   bias       f32[U], or i32[U] with scale input * weight
 ///   state      T[U, B]           the previous step's state_out
 ///   recurrent  T[U, U]

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "support/golden.h"
 #include "support/ir_builder.h"
 
 namespace tim::vx::testing {
@@ -16,60 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-TensorType TypeFrom(const json& j) {
-  TensorType t;
-  for (DataType d : {DataType::FLOAT32, DataType::UINT8, DataType::INT8, DataType::INT16,
-                     DataType::INT32, DataType::INT64}) {
-    if (j.at("dtype") == NameOf(d)) t.dtype = d;
-  }
-  t.shape = Shape(j.at("shape").get<std::vector<int64_t>>());
-  const auto scales = j.at("scales").get<std::vector<float>>();
-  const int32_t zero_point = j.at("zero_point"), dim = j.at("channel_dim");
-  if (dim >= 0) {
-    t.quant = Quantization(QuantType::SYMMETRIC_PER_CHANNEL, dim, scales,
-                           std::vector<int32_t>(scales.size(), 0));
-  } else if (scales[0] != 1.0f || zero_point != 0) {
-    t.quant = Quantization(QuantType::ASYMMETRIC, scales[0], zero_point);
-  }
-  return t;
-}
+class Golden : public ::testing::TestWithParam<std::string> {};
 
-AnyAttrs AttrsFrom(const OpDef& def, const json& j) {
-  AttrMap map;
-  for (const auto& [name, value] : j.items()) {
-    if (value.is_boolean()) {
-      map.Set(name, value.get<bool>());
-    } else if (value.is_array()) {
-      map.Set(name, value.get<std::vector<int64_t>>());
-    } else if (value.is_number_integer()) {
-      map.Set(name, value.get<int64_t>());
-    } else {
-      map.Set(name, value.get<double>());
-    }
-  }
-  auto data = def.schema->from_map(map);
-  EXPECT_TRUE(data.ok()) << data.status().message();
-  return AnyAttrs(def.schema, data.ok() ? *data : nullptr);
-}
-
-std::vector<std::byte> BytesFrom(const TensorType& t, const json& values) {
-  std::vector<std::byte> bytes(t.bytes());
-  ref::Output out(bytes.data(), t);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (IsInteger(t.dtype)) {
-      out.SetRaw(static_cast<int64_t>(i), values[i].get<int64_t>());
-    } else {
-      out.Set(static_cast<int64_t>(i), values[i].get<double>());
-    }
-  }
-  return bytes;
-}
-
-class NnGolden : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(NnGolden, References) {
-  std::ifstream file(std::string(TIMCL_GOLDEN_DIR "/") + GetParam() + ".json");
-  const json cases = json::parse(file);
+TEST_P(Golden, References) {
+  const json cases = ReadGolden(GetParam() + ".json");
   ASSERT_FALSE(cases.empty());
   for (size_t n = 0; n < cases.size(); ++n) {
     const json& c = cases[n];
@@ -118,20 +69,20 @@ TEST_P(NnGolden, References) {
 std::vector<std::string> Files() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(TIMCL_GOLDEN_DIR)) {
+    // Those that have a test of their own have a form of their own.
     const std::string name = entry.path().stem();
-    // Those two have forms and tests of their own.
-    if (entry.path().extension() == ".json" && name.rfind("pointwise", 0) != 0 &&
-        name.rfind("lenet", 0) != 0) {
+    if (entry.path().extension() == ".json" && name.rfind("lenet", 0) != 0 &&
+        !std::filesystem::exists(TIMCL_GOLDEN_DIR "/" + name + "_test.cc")) {
       names.push_back(name);
     }
   }
   std::sort(names.begin(), names.end());
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(, NnGolden, ::testing::ValuesIn(Files()),
+INSTANTIATE_TEST_SUITE_P(, Golden, ::testing::ValuesIn(Files()),
                          [](const auto& file) { return file.param; });
 
-TEST(Golden, EveryOperatorHasValues) {
+TEST(GoldenFiles, EveryOperatorHasValues) {
   std::set<std::string> seen;
   for (const auto& entry : std::filesystem::directory_iterator(TIMCL_GOLDEN_DIR)) {
     if (entry.path().extension() != ".json") continue;
