@@ -149,10 +149,12 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
   TIMCL_TRY(backend.Load(units->modules, units->calls, env, loaded));
   TIMCL_TRY(Exclude(loaded->refusals, parts, index, name, excluded));
   if (!loaded->refusals.empty()) return *again = true, Status();
-  if (loaded->kernels.size() != parts.size() ||
-      std::count(loaded->kernels.begin(), loaded->kernels.end(), nullptr) != 0) {
+  const auto made =
+      loaded->kernels.size() -
+      static_cast<size_t>(std::count(loaded->kernels.begin(), loaded->kernels.end(), nullptr));
+  if (made != parts.size() || loaded->kernels.size() != parts.size()) {
     return Status::Error(Code::kInternal, fmt::format("backend '{}' loaded {} of {} partitions",
-                                                      name, loaded->kernels.size(), parts.size()));
+                                                      name, made, parts.size()));
   }
   return Status();
 }

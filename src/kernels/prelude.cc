@@ -355,7 +355,7 @@ class IncludeExpander {
       }
       const auto source = FindSource(included, override_dir_);
       if (!source.ok())
-        return Status::Error(Code::kNotFound, fmt::format("{}: {}", at, source.status().message()));
+        return Status::Error(Code::kNotFound, fmt::format("{}: {}", at, source.status().detail()));
       TIMCL_TRY(Append(included, *source));
       out_ += fmt::format("#line {} \"{}\"\n", number + 1, Quotable(name));
     }
