@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <map>
 
 #include "backends/opencl/compile/unit.h"
@@ -11,9 +12,17 @@
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
+#include "base/log.h"
 
 namespace tim::vx::opencl {
 namespace {
+
+void Dump(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) base::Log("dump", base::LogLevel::kWarn, "cannot write '{}'", path);
+}
 
 class OpenClBackend : public Backend {
  public:
@@ -55,7 +64,9 @@ class OpenClBackend : public Backend {
       Unit unit;
       TIMCL_TRY(Select(part, device_->caps(), &unit));
       if (env.fuse) Fuse(&unit);
-      Alias(&unit);
+      if (env.alias) Alias(&unit);
+      if (!env.dump_dir.empty())
+        Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));
       TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), options_.kernel_dir));
       units->refusals.merge(unit.refusals);
       emitted.push_back(std::move(one));
@@ -81,14 +92,12 @@ class OpenClBackend : public Backend {
               const CompileEnv& env, LoadedUnits* units) override {
     TIMCL_ASSIGN(std::shared_ptr<Session> session, Session::Create(device_));
     for (const Call& call : calls) {
-      const auto plan = std::static_pointer_cast<const PartitionPlan>(modules[call.module].live);
+      const auto plan = PlanOf(modules, call);
       // Partitions share programs: the first that has one builds it, the others find it.
       BuiltPrograms programs;
       BuildStats stats;
-      if (const Status built = programs_.Build(plan->programs, env.dump_dir, &programs, &stats);
-          !built.ok()) {
-        TIMCL_TRY(FindCulprits(built, *plan, env, units));
-      }
+      const Status built = programs_.Build(plan->programs, env.dump_dir, &programs, &stats);
+      if (!built.ok()) return FindCulprits(built, modules, calls, env, units);
       units->programs_built += stats.built;
       units->programs_from_cache += stats.from_disk;
       units->kernels.push_back(
@@ -98,29 +107,37 @@ class OpenClBackend : public Backend {
   }
 
  private:
-  /// Something does not build: the ops whose kernels do not build alone are refused. The failure
-  /// itself where none is found, or where it is not about kernels.
-  Status FindCulprits(const Status& failure, const PartitionPlan& plan, const CompileEnv& env,
-                      LoadedUnits* units) {
+  static std::shared_ptr<const PartitionPlan> PlanOf(const std::vector<CodeModule>& modules,
+                                                     const Call& call) {
+    return std::static_pointer_cast<const PartitionPlan>(modules[call.module].live);
+  }
+
+  /// Something does not build: the ops whose kernels do not build alone are refused, in whatever
+  /// partition they are. The failure itself where none is found, or where it is not about kernels.
+  Status FindCulprits(const Status& failure, const std::vector<CodeModule>& modules,
+                      const std::vector<Call>& calls, const CompileEnv& env, LoadedUnits* units) {
     if (failure.code() != Code::kKernelBuild) return failure;
-    const size_t before = units->refusals.size();
-    for (size_t k = 0; k < plan.kernels.size(); ++k) {
-      const ProgramText& whole = *plan.programs[plan.kernels[k].program];
-      auto alone = std::make_shared<ProgramText>(whole);
-      for (size_t f = 0; f < whole.alone.size(); ++f) {
-        if (whole.functions[f] != plan.kernels[k].function) continue;
-        alone->source = whole.alone[f];
-        alone->functions.clear();  // they have other names there
-      }
-      BuiltPrograms programs;
-      BuildStats stats;
-      const Status built = programs_.Build({alone}, env.dump_dir, &programs, &stats);
-      if (built.ok()) continue;
-      for (const Launch& launch : plan.launches) {
-        if (launch.variant == k) units->refusals.emplace(launch.op, built);
+    std::map<const ProgramText*, Status> tried;
+    for (const Call& call : calls) {
+      const auto plan = PlanOf(modules, call);
+      for (const Launch& launch : plan->launches) {
+        const KernelRef& kernel = plan->kernels[launch.variant];
+        std::shared_ptr<const ProgramText> text = plan->programs[kernel.program];
+        for (size_t f = 0; f < text->alone.size(); ++f) {
+          if (text->functions[f] != kernel.function) continue;
+          text = text->alone[f];
+          break;
+        }
+        const auto [it, first] = tried.try_emplace(text.get());
+        if (first) {
+          BuiltPrograms programs;
+          BuildStats stats;
+          it->second = programs_.Build({text}, env.dump_dir, &programs, &stats);
+        }
+        if (!it->second.ok()) units->refusals.emplace(launch.op, it->second);
       }
     }
-    return units->refusals.size() == before ? failure : Status();
+    return units->refusals.empty() ? failure : Status();
   }
 
   /// Too large for the device is an error, not a refusal: the reference would take such an op and

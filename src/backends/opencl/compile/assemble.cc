@@ -46,7 +46,11 @@ void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string
     std::vector<const kernels::VariantText*> pointers;
     for (const kernels::VariantText& t : texts) {
       program->functions.push_back(kernels::EntryName(t, pointers.size()));
-      program->alone.push_back(kernels::AssembleProgram({&t}, kernel_dir));
+      auto alone = std::make_shared<ProgramText>();
+      alone->source = kernels::AssembleProgram({&t}, kernel_dir);
+      alone->origin = t.origin;
+      alone->functions = {kernels::EntryName(t, 0)};
+      program->alone.push_back(std::move(alone));
       pointers.push_back(&t);
     }
     program->source = kernels::AssembleProgram(pointers, kernel_dir);

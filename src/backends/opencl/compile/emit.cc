@@ -28,8 +28,11 @@ class Emitter {
         continue;
       }
       if (const Status s = EmitGroup(group); !s.ok()) {
-        // What the kernel cannot do after all, another backend may.
-        if (s.code() != Code::kUnsupported) return s;
+        // What this kernel cannot do after all, or a text that is not there or not right, is no
+        // reason for another backend not to try.
+        const bool late_refusal = s.code() == Code::kUnsupported ||
+                                  s.code() == Code::kKernelBuild || s.code() == Code::kNotFound;
+        if (!late_refusal) return s;
         unit_.refusals[group.op.id()] = s;
       }
     }
@@ -55,8 +58,24 @@ class Emitter {
     result_.kernel_of[op.id()] = group.kernel->name;
     if (!group.refusals.empty()) result_.refused[op.id()] = group.refusals;
     std::map<size_t, int> scratch_ids;  // the op's scratch pieces -> internal ids
-    for (const KernelSpec& spec : *launches)
+    for (const KernelSpec& spec : *launches) {
+      TIMCL_TRY(CheckOperands(group, spec));
       TIMCL_TRY(EmitLaunch(group, spec, label, &scratch_ids));
+    }
+    return Status();
+  }
+
+  /// kInternal for a kernel over operands that the op does not have.
+  static Status CheckOperands(const Group& group, const KernelSpec& spec) {
+    for (const Operand& o : spec.operands) {
+      const bool input = o.kind == Operand::Kind::kInput;
+      if (!input && o.kind != Operand::Kind::kOutput) continue;
+      const TensorView t = input ? group.op.in(o.index) : group.op.out(o.index);
+      if (t.present()) continue;
+      return group.op.Error(Code::kInternal,
+                            fmt::format("kernel '{}' asks for {} {}, which is left out",
+                                        group.kernel->name, input ? "input" : "output", o.index));
+    }
     return Status();
   }
 
@@ -80,7 +99,7 @@ class Emitter {
     const int step = static_cast<int>(result_.plan.launches.size());
     for (size_t k = 0; k < spec.operands.size(); ++k) {
       const Operand& o = spec.operands[k];
-      TIMCL_TRY(AddOperand(group, spec, o, step, scratch_ids, &launch));
+      AddOperand(group, spec, o, step, scratch_ids, &launch);
       if (o.kind == Operand::Kind::kOutput && o.index == 0) {
         for (const TensorView& other : group.others) AddTensor(other, true, spec, step, &launch);
       }
@@ -160,8 +179,8 @@ class Emitter {
     std::vector<std::pair<size_t, size_t>> uses;  // launch, argument
   };
 
-  Status AddOperand(const Group& group, const KernelSpec& spec, const Operand& o, int step,
-                    std::map<size_t, int>* scratch_ids, Launch* launch) {
+  void AddOperand(const Group& group, const KernelSpec& spec, const Operand& o, int step,
+                  std::map<size_t, int>* scratch_ids, Launch* launch) {
     using Kind = Operand::Kind;
     const OpView& op = group.op;
     Arg arg;
@@ -171,12 +190,8 @@ class Emitter {
         const TensorView t = o.kind == Kind::kInput ? op.in(o.index)
                              : o.index == 0         ? group.last().out(0)
                                                     : op.out(o.index);
-        if (!t.present())
-          return op.Error(
-              Code::kInternal,
-              fmt::format("its kernel asks for operand {}, which is left out", o.index));
         AddTensor(t, o.kind == Kind::kInput, spec, step, launch);
-        return Status();
+        return;
       }
       case Kind::kData: {
         arg.kind = Arg::Kind::kConstant;
@@ -203,13 +218,12 @@ class Emitter {
       case Kind::kUint:
       case Kind::kFloat:
         AddScalar(launch, o.scalar.u);
-        return Status();
+        return;
       case Kind::kByte:
         AddScalar(launch, o.scalar.b);
-        return Status();
+        return;
     }
     launch->args.push_back(arg);
-    return Status();
   }
 
   void AddTensor(const TensorView& t, bool input, const KernelSpec& spec, int step,
@@ -230,7 +244,7 @@ class Emitter {
         break;
       case Place::Kind::kConstant:
         arg.kind = Arg::Kind::kConstant;
-        arg.index = ConstantOf(t);
+        arg.index = ConstantOf(place.tensor);
         break;
       case Place::Kind::kInternal:
         arg.kind = Arg::Kind::kInternal;

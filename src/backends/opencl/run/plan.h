@@ -23,9 +23,9 @@ struct ProgramText {
   bool user = false;                   // the user's own text, which may ask for another OpenCL C
   bool images = false;  // image parameters are emulated: read which ones with clGetKernelArgInfo
                         // after the build
-  /// By function: the text without the others, to find the one that does not build. Empty: there is
-  /// only one.
-  std::vector<std::string> alone = {};
+  /// By function: a program of it alone, to find the one that does not build. Empty: there is only
+  /// one.
+  std::vector<std::shared_ptr<const ProgramText>> alone = {};
 };
 
 /// One kernel function that launches use.
