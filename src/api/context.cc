@@ -2,6 +2,7 @@
 #include "api/context.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -50,7 +51,8 @@ const std::vector<std::string>& EnvironmentWarnings() {
 }  // namespace
 
 ContextImpl::ContextImpl(const ContextOptions& options)
-    : env_(options.use_env ? base::Environment::Process() : base::Environment()) {
+    : env_(options.use_env ? base::Environment::Process() : base::Environment()),
+      turns_(new Turns{getpid(), {}}) {
   if (options.use_env) warnings_ = EnvironmentWarnings();
   ops::RegisterBuiltinOps(ops_);
   const std::string request =
@@ -78,6 +80,20 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     device_reason_ = "host code, as asked for";
   }
   backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only});
+}
+
+ContextImpl::~ContextImpl() { delete turns_.load(); }
+
+std::mutex& ContextImpl::compile_mutex() {
+  // A child made by fork() has our memory, but not the thread that may hold the mutex: it gets one
+  // of its own, and the other is left as it is.
+  Turns* turns = turns_.load();
+  while (turns->process != getpid()) {
+    auto fresh = std::make_unique<Turns>();
+    fresh->process = getpid();
+    if (turns_.compare_exchange_strong(turns, fresh.get())) turns = fresh.release();
+  }
+  return turns->mutex;
 }
 
 std::vector<compiler::RankedBackend> ContextImpl::backends() const {

@@ -2,6 +2,9 @@
 #ifndef TIMCL_API_CONTEXT_H_
 #define TIMCL_API_CONTEXT_H_
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,6 +21,7 @@ namespace tim::vx {
 class ContextImpl : public Context, public std::enable_shared_from_this<ContextImpl> {
  public:
   explicit ContextImpl(const ContextOptions& options);
+  ~ContextImpl() override;
 
   std::shared_ptr<Graph> CreateGraph() override;
   std::shared_ptr<Graph> CreateGraph(const CompileOption& options) override;
@@ -27,7 +31,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   Status AddBackend(std::shared_ptr<Backend> backend, int priority = 0) override;
   std::string DeviceName() const override { return device_name_; }
 
-  const OpRegistry& ops() const { return ops_; }
+  OpRegistry& Ops() override { return ops_; }
   const base::Environment& env() const { return env_; }
   const std::string& device_reason() const { return device_reason_; }
   /// Bytes of the device's largest allocation; 0 without a device.
@@ -37,7 +41,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   /// What is wrong with the environment: each graph's report repeats it.
   const std::vector<std::string>& warnings() const { return warnings_; }
   /// Compilations of one context take turns: backends need not be safe for concurrent use.
-  std::mutex& compile_mutex() { return compile_mutex_; }
+  std::mutex& compile_mutex();
 
  private:
   base::Environment env_;
@@ -48,7 +52,12 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   Status device_status_;
   std::string device_name_, device_reason_;
   uint64_t max_allocation_ = 0;
-  std::mutex compile_mutex_;
+
+  struct Turns {
+    pid_t process;
+    std::mutex mutex;
+  };
+  std::atomic<Turns*> turns_;
 };
 
 }  // namespace tim::vx

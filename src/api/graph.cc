@@ -13,19 +13,39 @@
 namespace tim::vx {
 namespace {
 
+/// Made while there is memory: to tell that there is none must not need any.
+const Status& OutOfHostMemory() {
+  static const Status* const status =
+      new Status(Status::Error(Code::kOutOfMemory, "the host is out of memory"));
+  return *status;
+}
+
+/// In a handler: what was thrown.
+Status Caught() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return OutOfHostMemory();
+  } catch (const std::exception& e) {
+    return Status::Error(Code::kInternal,
+                         fmt::format("an exception reached the API: {}", e.what()));
+  } catch (...) {
+    return Status::Error(Code::kInternal, "an unknown exception reached the API");
+  }
+}
+
 /// Exceptions end at the API: they become a Status. Nor does the caller's rounding mode come in.
 template <class F>
 Status Fenced(F f) {
   const base::FloatEnv usual;
   try {
     return f();
-  } catch (const std::bad_alloc&) {
-    return Status::Error(Code::kOutOfMemory, "the host is out of memory");
-  } catch (const std::exception& e) {
-    return Status::Error(Code::kInternal,
-                         fmt::format("an exception reached the API: {}", e.what()));
   } catch (...) {
-    return Status::Error(Code::kInternal, "an unknown exception reached the API");
+    try {
+      return Caught();
+    } catch (...) {  // no memory for the words
+      return OutOfHostMemory();
+    }
   }
 }
 
@@ -38,7 +58,9 @@ GraphImpl::GraphImpl(std::shared_ptr<ContextImpl> context, const CompileOption& 
       options_(options),
       token_(std::make_shared<char>()),
       alive_(std::make_shared<char>()),
-      placeholder_(std::make_shared<PlaceHolder>()) {}
+      placeholder_(std::make_shared<PlaceHolder>()) {
+  (void)OutOfHostMemory();
+}
 
 GraphImpl::~GraphImpl() {
   executable_.reset();
@@ -281,8 +303,9 @@ Status GraphImpl::DoCompile() {
     Warn("relax mode is accepted and changes nothing: float32 stays float32");
   }
   const auto backends = context_->backends();
+  const OpRegistry ops = context_->Ops();  // one meaning per name, whatever others register now
   const std::lock_guard<std::mutex> turn(context_->compile_mutex());
-  auto executable = compiler::Compile(lowered.graph, context_->ops(), backends, options, &report_);
+  auto executable = compiler::Compile(lowered.graph, ops, backends, options, &report_);
   // Outputs that were left open, or whose declared shape the op overrules (pooling), have their
   // memory and shape now.
   for (const Written& w : lowered.written) {

@@ -61,7 +61,7 @@ class GraphImpl : public Graph {
   /// Expires with the graph: what operations, which users may keep longer, ask before they touch
   /// it.
   std::weak_ptr<const void> alive() const { return alive_; }
-  const OpRegistry& ops() const { return context_->ops(); }
+  const OpRegistry& ops() const { return context_->Ops(); }
   /// Counts an operation that is being made; tells when it comes too late.
   uint32_t NextUid(const OpDef* def);
   /// The graph is another one now: a failed Compile may be tried again.

@@ -3,6 +3,7 @@
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 #include "tim/vx/graph.h"
+#include "tim/vx/op_def.h"
 #include "tim/vx/operation.h"
 
 namespace tim::vx {
@@ -36,6 +37,11 @@ const Status& Context::LastStatus() const { return Success(); }
 
 Status Context::AddBackend(std::shared_ptr<Backend>, int) {
   return Status::Error(Code::kUnsupported, "this context takes no further backends");
+}
+
+OpRegistry& Context::Ops() {
+  static OpRegistry* const nobodys = new OpRegistry;
+  return *nobodys;
 }
 
 std::string Context::DeviceName() const { return std::string(); }

@@ -15,7 +15,9 @@ struct Status::Rep {
   void Compose() {
     text = CodeName(code);
     for (const std::string* part : {&op, &tensor, &detail}) {
-      if (!part->empty()) text.append(": ").append(*part);
+      // Most messages name the tensor themselves, "input 0 'main' f32[4]".
+      const bool said = part == &tensor && detail.find("'" + tensor + "'") != std::string::npos;
+      if (!part->empty() && !said) text.append(": ").append(*part);
     }
   }
 };

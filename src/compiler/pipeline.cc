@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/log.h"
 
@@ -112,12 +113,13 @@ Status AllocateOutputs(ir::Graph& graph) {
 /// given.
 Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphView>& parts,
                size_t backend, const std::string& name, Excluded* excluded) {
+  if (refusals.empty()) return Status();
+  std::set<int> given;
+  for (const GraphView& part : parts) {
+    for (const OpView& op : part.Ops()) given.insert(op.id());
+  }
   for (const auto& [id, why] : refusals) {
-    const bool given = std::any_of(parts.begin(), parts.end(), [&, op = id](const GraphView& part) {
-      return std::any_of(part.Ops().begin(), part.Ops().end(),
-                         [&](const OpView& o) { return o.id() == op; });
-    });
-    if (!given) {
+    if (given.count(id) == 0) {
       return Status::Error(
           Code::kInternal,
           fmt::format("backend '{}' refuses op {}, which it was not given", name, id));
@@ -164,7 +166,7 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
 Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
                          const std::vector<RankedBackend>& backends, const Options& options,
                          Compiled* c) {
-  const CompileEnv env = {options.fuse, options.dump_dir};
+  const CompileEnv env = {options.fuse, options.alias, options.dump_dir};
   Excluded excluded;
   for (bool again = true; again;) {
     again = false;
@@ -190,14 +192,6 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
   return Status();
 }
 
-/// "RNNCell#3 'cell'" for a part of that composed op, the outermost first: "A#1 / B#1".
-std::string PartOf(const ir::Graph& graph, int node) {
-  std::string path;
-  for (int at = graph.node(node).expanded_from; at >= 0; at = graph.node(at).expanded_from)
-    path = graph.view(at).label() + (path.empty() ? "" : " / ") + path;
-  return path;
-}
-
 /// Who runs each op, and why. An op on the fallback backend is a warning or an error, as the
 /// options say.
 Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
@@ -214,7 +208,7 @@ Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backe
       place.op = op.label();
       place.kind = std::string(op.kind());
       place.origin = op.def().origin;
-      place.part_of = PartOf(graph, id);
+      place.part_of = graph.PartOf(id);
       place.backend = name;
       if (const auto it = u.kernel_of.find(id); it != u.kernel_of.end()) place.kernel = it->second;
       place.reason = c.assignment.reason_of[static_cast<size_t>(id)];
@@ -310,7 +304,10 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
     const CompiledUnits& u = compiled.units[b];
     report->launches += u.launches;
     report->constant_bytes += u.constant_bytes;
-    report->warnings.insert(report->warnings.end(), u.warnings.begin(), u.warnings.end());
+    for (const std::string& w : u.warnings) {
+      report->warnings.push_back(w);
+      base::Log("compile", base::LogLevel::kWarn, "{}", w);
+    }
     report->programs_built += compiled.loaded[b].programs_built;
     report->programs_from_cache += compiled.loaded[b].programs_from_cache;
   }

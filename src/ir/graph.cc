@@ -37,6 +37,13 @@ size_t Graph::LiveNodes() const {
       std::count_if(nodes_.begin(), nodes_.end(), [](const Node& n) { return !n.dead; }));
 }
 
+std::string Graph::PartOf(int id) const {
+  std::string path;
+  for (int at = node(id).expanded_from; at >= 0; at = node(at).expanded_from)
+    path = view(at).label() + (path.empty() ? "" : " / ") + path;
+  return path;
+}
+
 Status Graph::CycleError(const std::vector<int>& waiting) const {
   // Ops behind a cycle wait as well; going from one to a producer that waits ends in the cycle.
   auto stuck_producer = [&](int id, int* value) {

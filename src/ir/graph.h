@@ -70,6 +70,9 @@ class Graph {
   size_t LiveNodes() const;
 
   OpView view(int node) const { return OpView(this, node); }
+  /// "RNNCell#3 'cell'" for a part of that composed op, the outermost first: "A#1 / B#1". "" for
+  /// an op that the user made.
+  std::string PartOf(int node) const;
 
  private:
   /// Names the ops of one cycle; `waiting` counts the inputs that each op still lacks.

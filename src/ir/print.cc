@@ -215,7 +215,7 @@ class Printer {
         if (!graph_.nodes()[id].dead) order.push_back(static_cast<int>(id));
       }
     }
-    for (int id : order) Statement(graph_.node(id));
+    for (int id : order) Statement(id);
     return std::move(out_);
   }
 
@@ -229,7 +229,8 @@ class Printer {
     out_ += '\n';
   }
 
-  void Statement(const Node& n) {
+  void Statement(int node) {
+    const Node& n = graph_.node(node);
     for (int v : n.inputs) {  // constants right before their first reader
       if (!Known(v) || graph_.value(v).role != Role::kConstant) continue;
       if (written_[static_cast<size_t>(v)]) continue;
@@ -257,8 +258,7 @@ class Printer {
       inputs += n.inputs[i] == -1 ? "_" : fmt::format("%{}", n.inputs[i]);
     }
     const std::string attrs = n.attrs.Map().ToText();
-    const std::string part =
-        n.expanded_from < 0 ? "" : "  // part of " + graph_.view(n.expanded_from).label();
+    const std::string part = n.expanded_from < 0 ? "" : "  // part of " + graph_.PartOf(node);
     out_ += fmt::format("{} = {}#{}{}({}){}{}{}\n", n.outputs.empty() ? "()" : results,
                         n.def == nullptr ? Quoted("") : Kind(n.def->name), n.number, Named(n.name),
                         inputs, attrs.empty() ? "" : " {" + attrs + "}", types, part);

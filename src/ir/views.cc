@@ -153,8 +153,10 @@ GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> op
     }
     for (int v : n.outputs) {
       writer_[v] = at;
-      if (graph_->value(v).role == ir::Role::kOutput || read_outside[static_cast<size_t>(v)])
-        outputs_.emplace_back(graph_.get(), v);
+      if (graph_->value(v).role != ir::Role::kOutput && !read_outside[static_cast<size_t>(v)])
+        continue;
+      outputs_.emplace_back(graph_.get(), v);
+      leaving_.insert(v);
     }
   }
 }
@@ -171,8 +173,7 @@ const OpView* GraphView::producer(const TensorView& tensor) const {
   return it == writer_.end() ? nullptr : &ops_[it->second];
 }
 bool GraphView::leaves(const TensorView& tensor) const {
-  return std::any_of(outputs_.begin(), outputs_.end(),
-                     [&](const TensorView& t) { return t.id() == tensor.id(); });
+  return leaving_.count(tensor.id()) != 0;
 }
 
 void Selection::Select(const OpView& op, int partition_index) {
@@ -208,8 +209,14 @@ Status OpRegistry::Register(std::shared_ptr<const OpDef> def, OnDuplicate on_dup
   if (def == nullptr || def->name.empty()) {
     return Status::Error(Code::kInvalidArgument, "an operator needs a name to be registered");
   }
+  if (def->origin == nullptr || def->inputs == nullptr || def->outputs == nullptr) {
+    return Status::Error(
+        Code::kInvalidArgument,
+        fmt::format("operator '{}' lacks the names of its operands or its origin", def->name));
+  }
   TIMCL_TRY(ParseTypes(*def));
   const std::string name(def->name);
+  const std::lock_guard lock(mutex_);
   std::shared_ptr<const OpDef>& entry = defs_[name];
   if (entry != nullptr && on_duplicate == OnDuplicate::kError) {
     return Status::Error(Code::kAlreadyExists,
@@ -220,13 +227,25 @@ Status OpRegistry::Register(std::shared_ptr<const OpDef> def, OnDuplicate on_dup
   return Status();
 }
 std::shared_ptr<const OpDef> OpRegistry::Find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
   const auto it = defs_.find(name);
   return it == defs_.end() ? nullptr : it->second;
 }
 std::vector<std::shared_ptr<const OpDef>> OpRegistry::All() const {
   std::vector<std::shared_ptr<const OpDef>> all;
-  for (const auto& [name, def] : defs_) all.push_back(def);
+  for (const auto& [name, def] : Snapshot()) all.push_back(def);
   return all;
+}
+OpRegistry::Map OpRegistry::Snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return defs_;
+}
+OpRegistry::OpRegistry(const OpRegistry& other) : defs_(other.Snapshot()) {}
+OpRegistry& OpRegistry::operator=(const OpRegistry& other) {
+  Map defs = other.Snapshot();
+  const std::lock_guard lock(mutex_);
+  defs_ = std::move(defs);
+  return *this;
 }
 
 }  // namespace tim::vx

@@ -8,7 +8,9 @@ namespace timcl_host_memory {
 /// From now on allocation number n (0 = the next one) of this thread fails, once; -1 disarms. Only
 /// those that the program's own code asks for: drivers built without exceptions could not go on.
 void Arm(int n);
-/// The failures since it was armed: 0 or 1.
+/// The same, and all that follow fail as well.
+void ArmForGood(int n);
+/// The failures since it was armed.
 int Hits();
 
 }  // namespace timcl_host_memory

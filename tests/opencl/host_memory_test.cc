@@ -77,5 +77,28 @@ TEST(HostMemory, AnyAllocationMayFail) {
   EXPECT_EQ(end.live_queues, start.live_queues);
 }
 
+/// Nor may what tells of the failure need memory.
+TEST(HostMemory, ItMayStayGone) {
+  ASSERT_TRUE(SharedContext()->LastStatus().ok()) << SharedContext()->LastStatus().message();
+  int failures = 0;
+  for (int n = 0;; n += 1 + n / 20) {
+    SCOPED_TRACE(n);
+    ASSERT_LT(n, 1000000);
+    SmallGraph small;
+    timcl_host_memory::ArmForGood(n);
+    const bool ok = small.graph->Run();
+    const bool hit = timcl_host_memory::Hits() > 0;
+    timcl_host_memory::Arm(-1);
+    EXPECT_TRUE(ok || hit) << small.graph->LastStatus().message();
+    if (!ok) {
+      EXPECT_EQ(small.graph->LastStatus().code(), Code::kOutOfMemory)
+          << small.graph->LastStatus().message();
+    }
+    if (!hit) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 50);
+}
+
 }  // namespace
 }  // namespace tim::vx::test

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ class TIMCL_API GraphView {
   std::vector<TensorView> inputs_, outputs_;
   std::map<int, std::vector<size_t>> readers_;  // tensor id -> indices into ops_
   std::map<int, size_t> writer_;
+  std::set<int> leaving_;  // ids of outputs_
 };
 
 /// A backend's answer to Partition: what it takes, and why not the rest.
@@ -156,7 +158,10 @@ struct LoadedUnits {
 
 /// What a backend may know of a compilation.
 struct CompileEnv {
+  /// Whether ops may run as part of another op's kernel.
   bool fuse = true;
+  /// Whether ops that move no bytes may share memory instead.
+  bool alias = true;
   std::string dump_dir;  // "" = off
 };
 

@@ -14,6 +14,7 @@ namespace vx {
 class Graph;
 class CompileOption;
 class Backend;
+class OpRegistry;
 
 /// Choices for Context::Create(const ContextOptions&). (Addition to the original API.)
 struct ContextOptions {
@@ -61,6 +62,10 @@ class TIMCL_API Context {
   /// priorities are asked first; OpenCL has -1000, the reference backend -2000. The default body
   /// answers kUnsupported.
   virtual Status AddBackend(std::shared_ptr<Backend> backend, int priority = 0);
+  /// The operators that its graphs know by name, at first the built-in ones (tim/vx/op_def.h): what
+  /// is registered here serves operations made from now on. The default body answers one for all
+  /// mocks, which no graph looks at.
+  virtual OpRegistry& Ops();
   /// Name of the chosen device; "" without one.
   virtual std::string DeviceName() const;
 };

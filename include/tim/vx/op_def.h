@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -331,7 +332,7 @@ struct OpDef {
   /// Grows when the meaning of attributes or operands changes; binary graphs store it.
   int version = 1;
   /// Who brought it: "built-in", "app", the file of a plugin.
-  const char* origin = "built-in";
+  const char* origin = "app";
   /// Operand names: "input kernel bias?" ('?' optional), "x*" (one or more of the same kind, last).
   const char* inputs = "input";
   const char* outputs = "output";
@@ -400,8 +401,8 @@ class TIMCL_API ExpandBuilder {
   virtual Value Constant(const TensorType& type, const void* data) = 0;
   /// A value between two ops, with dtype and quantization of `like`; its shape is inferred.
   virtual Value Between(const TensorType& like) = 0;
-  /// Adds an op over these operands. A kind that is not registered, and wrong attributes, fail the
-  /// expansion.
+  /// Adds an op over these operands, producers first. A kind that is not registered, wrong attributes,
+  /// a value that is not there yet and one that is produced twice fail the expansion.
   virtual void Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
                    const std::vector<Value>& outputs) = 0;
 
@@ -422,35 +423,52 @@ const A& AttrsOf(const Operation& op) {
   return AttrsOf(op).template As<A>("operation");
 }
 
-/// Kinds of ops by name. Each Context starts with the built-in table. What a name means is looked
-/// up when an operation is made, typed or by name, so an override reaches both. Not for concurrent
-/// use.
+/// Kinds of ops by name. Each Context starts with the built-in table (Context::Ops). What a name
+/// means is looked up when an operation is made, typed or by name, so an override reaches both; ops
+/// that exist keep their definition. What an expansion names is looked up at Compile().
+/// Threads: all members may be called by several threads at a time; copies are snapshots.
 class TIMCL_API OpRegistry {
  public:
+  OpRegistry() = default;
+  OpRegistry(const OpRegistry& other);
+  OpRegistry& operator=(const OpRegistry& other);
+
   enum class OnDuplicate { kError, kOverride };
   /// kAlreadyExists names both origins. The struct is copied; what it points to must live as long
   /// as the program, or be owned by the shared_ptr of the second form.
   Status Register(const OpDef& def, OnDuplicate on_duplicate = OnDuplicate::kError);
+  /// Operations share the ownership: a definition lives as long as the last op that uses it.
   Status Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate = OnDuplicate::kError);
   std::shared_ptr<const OpDef> Find(std::string_view name) const;
   std::vector<std::shared_ptr<const OpDef>> All() const;  // by name
   void Add(const OpDef& def) { (void)Register(def); }
 
  private:
-  std::map<std::string, std::shared_ptr<const OpDef>, std::less<>> defs_;
+  using Map = std::map<std::string, std::shared_ptr<const OpDef>, std::less<>>;
+  Map Snapshot() const;
+
+  mutable std::mutex mutex_;
+  Map defs_;  // guarded by it
 };
 
 }  // namespace tim::vx
 
-/// TIMCL_OPS(stem) { Add(kFoo); } in src/ops/stem.cc: the generated op table calls it.
-#define TIMCL_OPS(stem)                                                                        \
-  struct OpTable_##stem {                                                                      \
-    ::tim::vx::OpRegistry& registry;                                                           \
-    void Add(const ::tim::vx::OpDef& def) { registry.Add(def); }                               \
-    void Run();                                                                                \
-  };                                                                                           \
-  void RegisterOps_##stem(::tim::vx::OpRegistry& registry);                                    \
-  void RegisterOps_##stem(::tim::vx::OpRegistry& registry) { OpTable_##stem{registry}.Run(); } \
+/// TIMCL_OPS(stem) { Add(kFoo); } in src/ops/stem.cc: the generated op table calls it with the
+/// origin of what it registers.
+#define TIMCL_OPS(stem)                                                                 \
+  struct OpTable_##stem {                                                               \
+    ::tim::vx::OpRegistry& registry;                                                    \
+    const char* origin;                                                                 \
+    void Add(::tim::vx::OpDef def) {                                                    \
+      def.origin = origin;                                                              \
+      registry.Add(def);                                                                \
+    }                                                                                   \
+    void Run();                                                                         \
+  };                                                                                    \
+  void RegisterOps_##stem(::tim::vx::OpRegistry& registry, const char* origin = "app"); \
+  void RegisterOps_##stem(::tim::vx::OpRegistry& registry, const char* origin) {        \
+    OpTable_##stem{registry, origin}.Run();                                             \
+  }                                                                                     \
   void OpTable_##stem::Run()
 
 #endif  // TIM_VX_OP_DEF_H_

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <map>
 
 #include "backends/opencl/compile/unit.h"
@@ -11,9 +12,17 @@
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
+#include "base/log.h"
 
 namespace tim::vx::opencl {
 namespace {
+
+void Dump(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) base::Log("dump", base::LogLevel::kWarn, "cannot write '{}'", path);
+}
 
 class OpenClBackend : public Backend {
  public:
@@ -55,7 +64,9 @@ class OpenClBackend : public Backend {
       Unit unit;
       TIMCL_TRY(Select(part, device_->caps(), &unit));
       if (env.fuse) Fuse(&unit);
-      Alias(&unit);
+      if (env.alias) Alias(&unit);
+      if (!env.dump_dir.empty())
+        Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));
       TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), options_.kernel_dir));
       units->refusals.merge(unit.refusals);
       emitted.push_back(std::move(one));

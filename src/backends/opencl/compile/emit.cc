@@ -244,7 +244,7 @@ class Emitter {
         break;
       case Place::Kind::kConstant:
         arg.kind = Arg::Kind::kConstant;
-        arg.index = ConstantOf(t);
+        arg.index = ConstantOf(place.tensor);
         break;
       case Place::Kind::kInternal:
         arg.kind = Arg::Kind::kInternal;

@@ -64,7 +64,7 @@ Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit) {
   *unit = Unit();
   unit->part = part;
   auto place = [&](const TensorView& t, Place::Kind kind, size_t index) {
-    if (t.present()) unit->places.emplace(t.id(), Place{kind, index, t.id()});
+    if (t.present()) unit->places.emplace(t.id(), Place{kind, index, t, t.id()});
   };
   for (size_t i = 0; i < part.Inputs().size(); ++i) place(part.Inputs()[i], Place::Kind::kInput, i);
   for (size_t i = 0; i < part.Outputs().size(); ++i)

@@ -23,6 +23,7 @@ struct Place {
   };
   Kind kind = Kind::kInternal;
   size_t index = 0;
+  TensorView tensor = {};
   /// The value whose bytes these are; itself unless pass Alias found them to be the same.
   int root = -1;
 };
