@@ -1,0 +1,84 @@
+// Compile() of graphs of many small ops, kernels built before: the library's own time per op, which
+// must not grow with the number of ops. items_per_second counts ops.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <vector>
+
+#include "tim/vx/context.h"
+#include "tim/vx/graph.h"
+#include "tim/vx/ops/activations.h"
+#include "tim/vx/ops/elementwise.h"
+
+namespace {
+
+using namespace tim::vx;
+using TensorPtr = std::shared_ptr<Tensor>;
+
+TensorPtr Make(Graph& graph, TensorAttribute attr) {
+  return graph.CreateTensor(TensorSpec(DataType::FLOAT32, {4}, attr));
+}
+
+/// Relu after Relu.
+void Chain(Graph& graph, int64_t ops) {
+  TensorPtr at = Make(graph, TensorAttribute::INPUT);
+  for (int64_t i = 0; i < ops; ++i) {
+    auto next = Make(graph, i + 1 == ops ? TensorAttribute::OUTPUT : TensorAttribute::TRANSIENT);
+    graph.CreateOperation<ops::Relu>()->BindInput(at).BindOutput(next);
+    at = next;
+  }
+}
+
+/// Adds in pairs until one is left: half of the values live at once.
+void Tree(Graph& graph, int64_t ops) {
+  const TensorPtr x = Make(graph, TensorAttribute::INPUT);
+  std::vector<TensorPtr> level(static_cast<size_t>(ops) + 1, x);
+  while (level.size() > 1) {
+    std::vector<TensorPtr> next;
+    for (size_t i = 0; i + 1 < level.size(); i += 2) {
+      next.push_back(
+          Make(graph, level.size() == 2 ? TensorAttribute::OUTPUT : TensorAttribute::TRANSIENT));
+      graph.CreateOperation<ops::Add>()
+          ->BindInput(level[i])
+          .BindInput(level[i + 1])
+          .BindOutput(next.back());
+    }
+    if (level.size() % 2 == 1) next.push_back(level.back());
+    level = std::move(next);
+  }
+}
+
+void Compile(benchmark::State& state, void (*build)(Graph&, int64_t), bool host_only) {
+  ContextOptions options;
+  options.host_only = host_only;
+  const auto context = Context::Create(options);
+  bool warm = false;
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto graph = context->CreateGraph();
+    build(*graph, state.range(0));
+    if (!warm) {
+      auto first = context->CreateGraph();
+      build(*first, state.range(0));
+      first->Compile();
+      warm = true;
+    }
+    state.ResumeTiming();
+    if (!graph->Compile()) return state.SkipWithError(graph->LastStatus().message().c_str());
+    state.PauseTiming();
+    graph.reset();
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+void Sizes(benchmark::internal::Benchmark* b) {
+  b->Arg(100)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisecond);
+}
+BENCHMARK_CAPTURE(Compile, chain, Chain, false)->Apply(Sizes);
+BENCHMARK_CAPTURE(Compile, tree, Tree, false)->Apply(Sizes);
+BENCHMARK_CAPTURE(Compile, chain_reference, Chain, true)->Apply(Sizes);
+BENCHMARK_CAPTURE(Compile, tree_reference, Tree, true)->Apply(Sizes);
+
+}  // namespace
+
+BENCHMARK_MAIN();
