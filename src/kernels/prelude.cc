@@ -296,6 +296,7 @@ std::vector<std::string> DefinedNames(const std::string& source) {
   std::vector<std::string> names;
   std::istringstream lines(source);
   for (std::string line; std::getline(lines, line);) {
+    if (line.find('#') == std::string::npos) continue;
     std::istringstream words(line);
     std::string hash, word;
     words >> hash;
@@ -334,8 +335,10 @@ class IncludeExpander {
     for (std::string line; std::getline(lines, line);) {
       ++number;
       std::smatch match;
-      if (!std::regex_search(line, match, include_)) {
-        out_ += line + "\n";
+      // Few lines are worth the regular expression.
+      if (line.find("include") == std::string::npos ||
+          !std::regex_search(line, match, IncludeLine())) {
+        (out_ += line) += '\n';
         continue;
       }
       const std::string at = fmt::format("{}:{}: {}", name, number, line), included = match[1];
@@ -365,11 +368,16 @@ class IncludeExpander {
   const std::string& text() const { return out_; }
 
  private:
+  static const std::regex& IncludeLine() {
+    static const std::regex* const line =
+        new std::regex(R"re(^\s*#\s*include\b\s*(?:"([^"]*)")?)re");
+    return *line;
+  }
+
   const std::string& override_dir_;
   std::string out_;
   std::vector<std::string> open_;  // the sources around the place, outermost first
   std::set<std::string> done_;
-  const std::regex include_{R"re(^\s*#\s*include\b\s*(?:"([^"]*)")?)re"};
 };
 
 }  // namespace

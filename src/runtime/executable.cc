@@ -47,9 +47,10 @@ Result<std::unique_ptr<Executable>> Executable::Create(
       }
       slots[it->second].last = s;
     }
-    scratch_slots[static_cast<size_t>(s)] = {slots.size(), slots.size() + 1};
-    slots.push_back({step.scratch_bytes, s, s, 0});
-    slots.push_back({step.persistent_bytes, 0, last_step, 0});
+    scratch_slots[static_cast<size_t>(s)].first = slots.size();
+    if (step.scratch_bytes != 0) slots.push_back({step.scratch_bytes, s, s, 0});
+    scratch_slots[static_cast<size_t>(s)].second = slots.size();
+    if (step.persistent_bytes != 0) slots.push_back({step.persistent_bytes, 0, last_step, 0});
   }
   TIMCL_ASSIGN(const size_t total, Pack(slots, kArenaAlignment));
   exe->arena_ = base::Storage::Allocate(total);

@@ -19,12 +19,14 @@ TEST(Arena, RandomLifetimes) {
   constexpr int kRounds = 400;
   for (int round = 0; round < kRounds; ++round) {
     const size_t alignment = size_t{1} << (random() % 9);
-    const int steps = 1 + static_cast<int>(random() % 40);
-    std::vector<Slot> slots(1 + random() % 60);
+    const bool many = round % 8 == 0;  // few of them live at the same time
+    const int steps = 1 + static_cast<int>(random() % (many ? 400 : 40));
+    std::vector<Slot> slots(1 + random() % (many ? 400 : 60));
     for (Slot& s : slots) {
       s.bytes = random() % 8 == 0 ? 0 : random() % 100000;
       s.first = static_cast<int>(random() % static_cast<unsigned>(steps));
-      s.last = std::min(steps - 1, s.first + static_cast<int>(random() % 6));
+      s.last = std::min(
+          steps - 1, s.first + static_cast<int>(random() % (many && random() % 9 == 0 ? 400 : 6)));
       s.offset = 12345;
     }
     const auto total = Pack(slots, alignment);
