@@ -28,7 +28,7 @@ struct RankedBackend {
 struct Options {
   Fallback fallback = Fallback::kWarn;
   bool fuse = true;
-  bool alias = true;  // for tests: see CompileEnv
+  bool alias = true;                                      // for tests: see CompileEnv
   std::vector<std::pair<std::string, std::string>> pins;  // op name or kind -> backend
   std::string dump_dir;                                   // one file per pass; "" = off
 };

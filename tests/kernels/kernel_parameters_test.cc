@@ -117,7 +117,7 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   std::ifstream file(out);
   const std::string program{std::istreambuf_iterator<char>(file), {}};
-  // KEEP std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(folder);
   for (const Check& c : checks) {
     const std::string kernel = kernels::EntryName(variants[c.variant], c.variant);
     std::vector<std::string> got = ParametersOf(program, kernel);

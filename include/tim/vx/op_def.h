@@ -405,8 +405,8 @@ class TIMCL_API ExpandBuilder {
   virtual Value Constant(const TensorType& type, const void* data) = 0;
   /// A value between two ops, with dtype and quantization of `like`; its shape is inferred.
   virtual Value Between(const TensorType& like) = 0;
-  /// Adds an op over these operands, producers first. A kind that is not registered, wrong attributes,
-  /// a value that is not there yet and one that is produced twice fail the expansion.
+  /// Adds an op over these operands, producers first. A kind that is not registered, wrong
+  /// attributes, a value that is not there yet and one that is produced twice fail the expansion.
   virtual void Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
                    const std::vector<Value>& outputs) = 0;
 
