@@ -46,39 +46,39 @@ Status Verify(const OpView& op) {
   return Status();
 }
 
+std::vector<Cut> CutsOf(const OpView& op) {
+  const auto& a = op.attrs<SliceAttrs>();
+  std::vector<Cut> cuts;
+  for (size_t d = 0; d < a.start.size(); ++d) cuts.push_back({d, a.start[d], a.StepOf(d)});
+  return cuts;
+}
+
 Result<Shapes> Infer(const OpView& op) {
   const auto& a = op.attrs<SliceAttrs>();
   const Shape& x = op.in(0).shape();
-  const bool open = op.out(0).shape().empty();
   Shape y;
   for (size_t d = 0; d < x.rank(); ++d) {
     const int64_t length = a.length[d];
     // Where the output's shape is declared it says how much is taken.
-    if (open && (length < 1 || a.start[d] + length > x[d])) {
+    if (op.out(0).shape().empty() && (length < 1 || a.start[d] + length > x[d])) {
       return op.Error(Code::kInvalidShape,
                       to_string(length) + " elements from " + to_string(a.start[d]) +
                           " on are no part of dimension " + to_string(d) + " of " + op.in_label(0));
     }
     y.push_back(length < 1 ? 0 : DivideUp(length, a.StepOf(d)));
   }
+  TIMCL_TRY(strided_view::CheckSlice(op, CutsOf(op), y));
   return Shapes{y};
 }
 
-Result<StridedView> ViewOf(const OpView& op) {
-  const auto& a = op.attrs<SliceAttrs>();
-  std::vector<Cut> cuts;
-  for (size_t d = 0; d < a.start.size(); ++d) cuts.push_back({d, a.start[d], a.StepOf(d)});
-  return strided_view::Slice(op, cuts);
-}
-
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  TIMCL_ASSIGN(const StridedView view, ViewOf(op));
+  TIMCL_ASSIGN(const StridedView view, strided_view::Slice(op, CutsOf(op)));
   strided_view::Reference(view, ins, outs);
   return Status();
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  TIMCL_ASSIGN(const StridedView view, ViewOf(op));
+  TIMCL_ASSIGN(const StridedView view, strided_view::Slice(op, CutsOf(op)));
   return Launches{strided_view::Launch(view, request)};
 }
 constexpr KernelCandidate kKernels[] = {

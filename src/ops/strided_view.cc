@@ -24,6 +24,23 @@ StridedView Joined(const StridedView& view) {
   return joined;
 }
 
+Status CheckCuts(const OpView& op, const std::vector<Cut>& cuts, const Shape& y) {
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const Cut& cut = cuts[d];
+    const bool is_new = cut.dim == Cut::kNew;
+    const int64_t extent = is_new ? 1 : op.in(0).shape()[cut.dim];
+    const int64_t last = cut.begin + (y[d] - 1) * cut.step;
+    if (y[d] >= 1 && last >= 0 && last < extent) continue;
+    return op.Error(Code::kInvalidShape,
+                    to_string(y[d]) + " elements, from " + to_string(cut.begin) +
+                        " on in steps of " + to_string(cut.step) + ", for dimension " +
+                        to_string(d) + " of " + op.out_label(0) + " are no part of " +
+                        (is_new ? "a new dimension"
+                                : "dimension " + to_string(cut.dim) + " of " + op.in_label(0)));
+  }
+  return Status();
+}
+
 }  // namespace
 
 std::vector<int64_t> StridesOf(const Shape& shape) {
@@ -39,27 +56,25 @@ std::vector<int64_t> StridesOf(const Shape& shape) {
 StridedView Whole(const Shape& shape) { return {shape.dims(), StridesOf(shape), 0}; }
 
 Result<StridedView> Slice(const OpView& op, const std::vector<Cut>& cuts, int64_t start) {
-  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
-  const std::vector<int64_t> strides = StridesOf(x);
+  const Shape& y = op.out(0).shape();
+  TIMCL_TRY(CheckCuts(op, cuts, y));
+  const std::vector<int64_t> strides = StridesOf(op.in(0).shape());
   StridedView view;
   view.start = start;
   for (size_t d = 0; d < cuts.size(); ++d) {
-    const Cut& cut = cuts[d];
-    const bool is_new = cut.dim == Cut::kNew;
-    const int64_t extent = is_new ? 1 : x[cut.dim], stride = is_new ? 0 : strides[cut.dim];
-    const int64_t last = cut.begin + (y[d] - 1) * cut.step;
-    if (last < 0 || last >= extent) {
-      return op.Error(Code::kInvalidShape,
-                      "dimension " + to_string(d) + " of " + op.out_label(0) +
-                          " ends with element " + to_string(last) + " of " +
-                          (is_new ? "a new dimension"
-                                  : "dimension " + to_string(cut.dim) + " of " + op.in_label(0)) +
-                          ", which has " + to_string(extent));
-    }
-    view.Append(y[d], stride * cut.step);
-    view.start += cut.begin * stride;
+    const int64_t stride = cuts[d].dim == Cut::kNew ? 0 : strides[cuts[d].dim];
+    view.Append(y[d], stride * cuts[d].step);
+    view.start += cuts[d].begin * stride;
   }
   return view;
+}
+
+Status CheckSlice(const OpView& op, const std::vector<Cut>& cuts, const Shape& extents) {
+  const Shape& declared = op.out(0).shape();
+  const auto count = extents.CheckedCount();
+  const bool wins =
+      declared.rank() == extents.rank() && (!count.ok() || declared.count() != *count);
+  return CheckCuts(op, cuts, wins ? declared : extents);
 }
 
 void Reference(const StridedView& view, const ref::Inputs& ins, ref::Outputs& outs, size_t output) {

@@ -114,14 +114,8 @@ Ranges RangesOf(const OpView& op) {
 
 Result<Shapes> Infer(const OpView& op) {
   const Ranges r = RangesOf(op);
-  for (size_t i = 0; i < r.cuts.size() && op.out(0).shape().empty(); ++i) {
-    if (r.extents[i] < 1) {
-      return op.Error(Code::kInvalidShape, "nothing is left of dimension " +
-                                               to_string(r.cuts[i].dim) + " of " + op.in_label(0) +
-                                               ": from " + to_string(r.cuts[i].begin) +
-                                               " in steps of " + to_string(r.cuts[i].step));
-    }
-  }
+  // Where the output's shape is declared it says how much is taken.
+  TIMCL_TRY(strided_view::CheckSlice(op, r.cuts, r.extents));
   return Shapes{r.extents};
 }
 

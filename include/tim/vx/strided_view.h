@@ -41,6 +41,8 @@ TIMCL_API StridedView Whole(const Shape& shape);
 /// where this leaves the input.
 TIMCL_API Result<StridedView> Slice(const OpView& op, const std::vector<Cut>& cuts,
                                     int64_t start = 0);
+/// The same check for an infer function of Declared::kExtentWins that computed `extents`.
+TIMCL_API Status CheckSlice(const OpView& op, const std::vector<Cut>& cuts, const Shape& extents);
 /// Writes output `output`, which is the view of input 0.
 TIMCL_API void Reference(const StridedView& view, const ref::Inputs& ins, ref::Outputs& outs,
                          size_t output = 0);
