@@ -28,6 +28,7 @@ using testing::HasSubstr;
 using Two = std::array<uint32_t, 2>;
 using Four = std::array<uint32_t, 4>;
 using Words = std::vector<uint32_t>;
+using Ints = std::vector<int32_t>;
 
 class GraphTest : public testing::Test {
  protected:
@@ -346,6 +347,32 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::RNNCell>(ops::RNNCell::kSIGMOID);
   ExpectClones<ops::Softmax>(0.5f, -2);
   ExpectClones<ops::Transpose>(Words{2, 0, 1});
+  ExpectClones<ops::Greater>();
+  ExpectClones<ops::GreaterOrEqual>();
+  ExpectClones<ops::Less>();
+  ExpectClones<ops::LessOrEqual>();
+  ExpectClones<ops::NotEqual>();
+  ExpectClones<ops::Equal>();
+  ExpectClones<ops::LogicalAnd>();
+  ExpectClones<ops::LogicalOr>();
+  ExpectClones<ops::Select>();
+  ExpectClones<ops::Erf>();
+  ExpectClones<ops::Slice>(2u, Ints{1, 2}, Ints{3, 4});
+  ExpectClones<ops::Slice>(0u, Ints{1, 2}, Ints{3, 4}, Ints{2, 1});
+  ExpectClones<ops::StridedSlice>(Ints{1, 2}, Ints{3, 4}, Ints{1, -1}, 1, 2, 3);
+  ExpectClones<ops::StridedSlice>(Ints{1, 2}, Ints{3, 4}, Ints{1, -1}, 1, 2, 3, 4);
+  ExpectClones<ops::Split>(1u, Words{2, 3});
+  ExpectClones<ops::Squeeze>(Words{0, static_cast<uint32_t>(-1)});
+  ExpectClones<ops::Stack>(2u, 3);
+  ExpectClones<ops::Unstack>(-1, 4u);
+  ExpectClones<ops::Reverse>(Ints{0, -1});
+  ExpectClones<ops::Tile>(Ints{2, 3});
+  ExpectClones<ops::Broadcast>(Words{4, 5});
+  ExpectClones<ops::Broadcast>(Ints{-4, 5}, Ints{-1});
+  ExpectClones<ops::AddN>(3u);
+  ExpectClones<ops::Mod>();
+  ExpectClones<ops::Mod>(1);
+  ExpectClones<ops::Dropout>(0.25f);
 
   // Newer operators have a file of their own.
   std::string files;

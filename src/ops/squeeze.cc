@@ -1,0 +1,103 @@
+// Squeeze: removes dimensions of extent 1.  Source: ONNX Squeeze-13.
+#include "tim/vx/ops/squeeze.h"
+
+#include <string>
+
+#include "tim/vx/op_kit.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using std::to_string;
+
+struct SqueezeAttrs {
+  std::vector<int32_t> axis;  // [-rank, rank), 0 = fastest; empty: all dimensions of extent 1
+  TIMCL_FIELDS(axis)
+};
+
+Status Verify(const OpView& op) {
+  const Shape& x = op.in(0).shape();
+  std::vector<bool> seen(x.rank(), false);
+  for (int32_t axis : op.attrs<SqueezeAttrs>().axis) {
+    TIMCL_TRY(op.CheckAxis(axis));
+    const size_t d = op.Axis(axis);
+    if (seen[d]) {
+      return op.Error(Code::kInvalidArgument,
+                      "attribute axis names dimension " + to_string(d) + " twice");
+    }
+    seen[d] = true;
+    if (x[d] != 1) {
+      return op.InputError(0, Code::kInvalidShape,
+                           "dimension " + to_string(d) + " has " + to_string(x[d]) +
+                               " elements, only dimensions of 1 can be removed");
+    }
+  }
+  return Status();
+}
+
+Result<Shapes> Infer(const OpView& op) {
+  const auto& a = op.attrs<SqueezeAttrs>();
+  const Shape& x = op.in(0).shape();
+  std::vector<bool> removed(x.rank(), false);
+  for (size_t d = 0; d < x.rank() && a.axis.empty(); ++d) removed[d] = x[d] == 1;
+  for (int32_t axis : a.axis) removed[op.Axis(axis)] = true;
+  Shape y;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    if (!removed[d]) y.push_back(x[d]);
+  }
+  if (y.empty()) y = {1};
+  return Shapes{y};
+}
+
+Status Reference(const OpView&, const ref::Inputs& ins, ref::Outputs& outs) {
+  for (int64_t i = 0; i < ins[0].count(); ++i) ref::Copy(outs[0], i, ins[0], i);
+  return Status();
+}
+
+Result<Launches> General(const OpView& op, const KernelRequest&) {
+  const int64_t count = op.in(0).shape().count();
+  return Launches{{.source = "copy.cl",
+                   .entry = "copy",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"N", count}},
+                   .global = Grid(count),
+                   .local = {256, 1, 1}}};
+}
+constexpr KernelCandidate kKernels[] = {
+    {"copy", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+
+void Cases(CaseMaker& make) {
+  using namespace cases;
+  make.Of(SqueezeAttrs{}).In(F32({1, 1})).Note("one element");
+  make.Of(SqueezeAttrs{}).In(F32({1, 7, 1, 5})).Note("all dimensions of 1");
+  make.Of(SqueezeAttrs{{1, -1}}).In(F32({7, 1, 1, 1})).Note("two of three");
+  make.Of(SqueezeAttrs{{0}}).In(F32({1, 33, 31})).Note("the fastest");
+  make.Of(SqueezeAttrs{{1}}).In(F32({7, 1, 5})).Note("types").EachType();
+  make.Of(SqueezeAttrs{{2}}).In(U8({33, 31, 1})).Out(F32()).Note("converts").Bench();
+}
+
+constexpr OpDef kSqueeze = {.name = "Squeeze",
+                            .types = "copyable -> copyable",
+                            .schema = &kAttrSchema<SqueezeAttrs>,
+                            .verify = Verify,
+                            .infer = Infer,
+                            .reference = Reference,
+                            .kernels = kKernels,
+                            .moves_nothing = true,
+                            .tolerance = Tolerance::Exact(),
+                            .cases = TIMCL_CASES(Cases)};
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+Squeeze::Squeeze(Graph* graph, std::vector<uint32_t> axis)
+    : BuiltinOp(graph, kSqueeze, MakeAttrs(SqueezeAttrs{{axis.begin(), axis.end()}})),
+      axis_(axis) {}
+std::shared_ptr<Operation> Squeeze::Clone(std::shared_ptr<Graph>& graph) const {
+  return graph->CreateOperation<Squeeze>(axis_);
+}
+#endif
+
+TIMCL_OPS(squeeze) { Add(kSqueeze); }
+
+}  // namespace tim::vx::ops
