@@ -364,6 +364,14 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::RNNCell>(ops::RNNCell::kSIGMOID);
   ExpectClones<ops::Softmax>(0.5f, -2);
   ExpectClones<ops::Transpose>(Words{2, 0, 1});
+  ExpectClones<ops::BatchNorm>(1e-3f);
+  ExpectClones<ops::BatchNorm>(1e-3f, DataLayout::CWHN);
+  ExpectClones<ops::InstanceNormalization>();
+  ExpectClones<ops::InstanceNormalization>(1e-3f, DataLayout::CWHN);
+  ExpectClones<ops::LayerNormalization>(2);
+  ExpectClones<ops::LayerNormalization>(-1, 1e-3f);
+  ExpectClones<ops::L2Normalization>(2);
+  ExpectClones<ops::LRN>(5u, 0.25f, 0.75f, 2.0f, 2);
 
   // A new operator gets a line above.
   OpRegistry registry;
