@@ -372,6 +372,16 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::LayerNormalization>(-1, 1e-3f);
   ExpectClones<ops::L2Normalization>(2);
   ExpectClones<ops::LRN>(5u, 0.25f, 0.75f, 2.0f, 2);
+  ExpectClones<ops::DepthToSpace>(2);
+  ExpectClones<ops::DepthToSpace>(2, DataLayout::CWHN);
+  ExpectClones<ops::DepthToSpace>(2, ops::DepthToSpace::CRD_mode, DataLayout::CWHN);
+  ExpectClones<ops::SpaceToDepth>(std::vector<int>{2, 3}, DataLayout::CWHN);
+  ExpectClones<ops::Space2Batch>(std::vector<int>{2, 3}, std::vector<int>{1, 0, 2, 3});
+  ExpectClones<ops::Batch2Space>(std::vector<int>{2, 3}, std::vector<int>{1, 0, 2, 3});
+  ExpectClones<ops::ShuffleChannel>(3, -1);
+  ExpectClones<ops::Reorg>(2u);
+  ExpectClones<ops::SignalFrame>(4u, 2u);
+  ExpectClones<ops::SignalFrame>(4u, 2u, 1u, 2u);
 
   // A new operator gets a line above.
   OpRegistry registry;
