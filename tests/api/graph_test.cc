@@ -382,6 +382,8 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::Reorg>(2u);
   ExpectClones<ops::SignalFrame>(4u, 2u);
   ExpectClones<ops::SignalFrame>(4u, 2u, 1u, 2u);
+  ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f);
+  ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f, ops::PadV2::PAD_MODE_REFLECT);
 
   // A new operator gets a line above.
   OpRegistry registry;
