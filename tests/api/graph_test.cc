@@ -384,6 +384,10 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::SignalFrame>(4u, 2u, 1u, 2u);
   ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f);
   ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f, ops::PadV2::PAD_MODE_REFLECT);
+  ExpectClones<ops::Resize>(ResizeType::BILINEAR, 0.5f, true, false, 0, 0);
+  ExpectClones<ops::Resize>(ResizeType::AREA, 0.0f, false, true, 5, 7, DataLayout::CWHN);
+  ExpectClones<ops::Resize1d>(ResizeType::BILINEAR, 0.0f, true, false, 5);
+  ExpectClones<ops::Resize1d>(ResizeType::BILINEAR, 2.0f, false, true, 0, DataLayout::CWHN);
 
   // A new operator gets a line above.
   OpRegistry registry;
