@@ -374,6 +374,33 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::Mod>(1);
   ExpectClones<ops::Dropout>(0.25f);
 
+  ExpectClones<ops::BatchNorm>(1e-3f);
+  ExpectClones<ops::BatchNorm>(1e-3f, DataLayout::CWHN);
+  ExpectClones<ops::InstanceNormalization>();
+  ExpectClones<ops::InstanceNormalization>(1e-3f, DataLayout::CWHN);
+  ExpectClones<ops::LayerNormalization>(2);
+  ExpectClones<ops::LayerNormalization>(-1, 1e-3f);
+  ExpectClones<ops::L2Normalization>(2);
+  ExpectClones<ops::LRN>(5u, 0.25f, 0.75f, 2.0f, 2);
+  ExpectClones<ops::Resize>(ResizeType::BILINEAR, 0.5f, true, false, 0, 0);
+  ExpectClones<ops::Resize>(ResizeType::AREA, 0.0f, false, true, 5, 7, DataLayout::CWHN);
+  ExpectClones<ops::Resize1d>(ResizeType::BILINEAR, 0.0f, true, false, 5);
+  ExpectClones<ops::Resize1d>(ResizeType::BILINEAR, 2.0f, false, true, 0, DataLayout::CWHN);
+  ExpectClones<ops::DepthToSpace>(2);
+  ExpectClones<ops::DepthToSpace>(2, DataLayout::CWHN);
+  ExpectClones<ops::DepthToSpace>(2, ops::DepthToSpace::CRD_mode, DataLayout::CWHN);
+  ExpectClones<ops::SpaceToDepth>(std::vector<int>{2, 3}, DataLayout::CWHN);
+  ExpectClones<ops::Space2Batch>(std::vector<int>{2, 3}, std::vector<int>{1, 0, 2, 3});
+  ExpectClones<ops::Batch2Space>(std::vector<int>{2, 3}, std::vector<int>{1, 0, 2, 3});
+  ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f);
+  ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f, ops::PadV2::PAD_MODE_REFLECT);
+  ExpectClones<ops::ShuffleChannel>(3, -1);
+  ExpectClones<ops::Reorg>(2u);
+  ExpectClones<ops::SignalFrame>(4u, 2u);
+  ExpectClones<ops::SignalFrame>(4u, 2u, 1u, 2u);
+  ExpectClones<ops::SpatialTransformer>(3u, 4u, true, false, true, false, true, false, 1.0f, 2.0f,
+                                        3.0f, 4.0f, 5.0f, 6.0f, true);
+
   // Newer operators have a file of their own.
   std::string files;
   for (const auto& file : std::filesystem::directory_iterator(TIMCL_SOURCE_DIR "/tests/ops")) {
