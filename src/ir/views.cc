@@ -127,11 +127,12 @@ Status OpView::CheckRank(size_t input, size_t lo, size_t hi) const {
 
 GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> ops)
     : graph_(std::move(graph)) {
-  const std::set<int> inside(ops.begin(), ops.end());
+  std::vector<bool> inside(graph_->nodes().size(), false);
+  for (const int id : ops) inside[static_cast<size_t>(id)] = true;
   std::vector<bool> read_outside(graph_->values().size(), false);
   for (size_t id = 0; id < graph_->nodes().size(); ++id) {
     const ir::Node& n = graph_->nodes()[id];
-    if (n.dead || inside.count(static_cast<int>(id)) != 0) continue;
+    if (n.dead || inside[id]) continue;
     for (int v : n.inputs) {
       if (v >= 0) read_outside[static_cast<size_t>(v)] = true;
     }
@@ -147,7 +148,7 @@ GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> op
       if (!seen.insert(v).second) continue;
       const ir::Value& value = graph_->value(v);
       if (value.role == ir::Role::kConstant ||
-          (value.producer >= 0 && inside.count(value.producer) != 0))
+          (value.producer >= 0 && inside[static_cast<size_t>(value.producer)]))
         continue;
       inputs_.emplace_back(graph_.get(), v);
     }
@@ -172,9 +173,7 @@ const OpView* GraphView::producer(const TensorView& tensor) const {
   const auto it = writer_.find(tensor.id());
   return it == writer_.end() ? nullptr : &ops_[it->second];
 }
-bool GraphView::leaves(const TensorView& tensor) const {
-  return leaving_.count(tensor.id()) != 0;
-}
+bool GraphView::leaves(const TensorView& tensor) const { return leaving_.count(tensor.id()) != 0; }
 
 void Selection::Select(const OpView& op, int partition_index) {
   answers_[op.id()] = {true, false, partition_index, ""};

@@ -49,6 +49,8 @@ def fault(root, file, quote, name):
         return "the compiler knows ops only as OpDef"
     if own[0] == to[0] == "backends" and len(to) > 2 and own[1] != to[1]:
         return "no backend includes another"
+    if own[0] == "backends" and to[0] == "ir":
+        return "a backend knows graphs by tim/vx/backend.h, as plugins do"
     if own[:3] == ("backends", "opencl", "run") and to[:3] == ("backends", "opencl", "compile"):
         return "the run half links without the compile half"
     return None
@@ -88,6 +90,7 @@ def self_test():
         "src/backends/reference/r.cc": '#include "backends/opencl/run/s.h"\n#include "api/a.h"',
         "src/backends/opencl/run/u.cc": '#include "backends/opencl/compile/v.h"',
         "src/backends/opencl/run/v.cc": '#include "binary/b.h"',
+        "src/backends/reference/i.cc": '#include "ir/g.h"',
         "src/elsewhere/e.cc": '#include "base/x.h"',
     }
     with tempfile.TemporaryDirectory() as folder:
