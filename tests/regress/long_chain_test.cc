@@ -16,7 +16,8 @@ using namespace tim::vx;  // NOLINT
 
 TEST(Regress, LongChainOfPointwiseOpsCompiles) {
   constexpr int kOps = 300;
-  auto graph = Context::Create()->CreateGraph();
+  const auto context = Context::Create();
+  auto graph = context->CreateGraph();
   const std::vector<float> data = {-3.0f, 0.5f, 7.0f, 0.0f};
   const TensorSpec middle(DataType::FLOAT32, {}, TensorAttribute::TRANSIENT);
   auto value =
@@ -31,6 +32,7 @@ TEST(Regress, LongChainOfPointwiseOpsCompiles) {
   std::vector<float> result(4);
   value->CopyDataFromTensor(result.data());
   EXPECT_EQ(result, (std::vector<float>{297.0f, 300.5f, 307.0f, 300.0f}));
+  if (context->DeviceName() == "reference") GTEST_SKIP() << "the reference launches no kernels";
   EXPECT_GT(graph->Report().launches, 1u);
   EXPECT_LT(graph->Report().launches, 30u);
 }

@@ -46,6 +46,7 @@ TEST_F(RegressDriverDeathTest, DriverFileThatNamesAMissingLibrary) {
     if (mkdtemp(folder) == nullptr) std::_Exit(1);
     std::ofstream(std::string(folder) + "/gone.icd") << "/nonexistent/libgone.so\n";
     setenv("OCL_ICD_VENDORS", folder, 1);
+    unsetenv("TIMCL_DEVICE");
     const auto context = tim::vx::Context::Create();
     std::fprintf(stderr, "[%s]\n", context->LastStatus().message().c_str());
     std::filesystem::remove_all(folder);
