@@ -97,6 +97,10 @@ void Cases(CaseMaker& make) {
   add(4, {1, 0, 2, 1}, {5, 5, 1, 1}, {}, {7, 5, 3, 2}, "four dimensions");
   add(0, {0, 1, 0}, {40, 2, 3}, {}, {40, 5, 3}, "whole lines");
   add(0, {3, 0}, {37, 30}, {}, {41, 30}, "parts of lines, beyond a work-group");
+  add(0, {3, 1}, {16, 2}, {}, {20, 4}, "one whole run");
+  add(0, {3, 1}, {17, 3}, {}, {20, 4}, "one more than whole runs");
+  add(0, {1, 1}, {1024, 2}, {}, {1030, 3}, "long lines");
+  add(0, {1, 1}, {1025, 2}, {}, {1030, 3}, "long lines, one more than whole runs");
   add(0, {1, 0, 0}, {6, 5, 2}, {2, 1, 3}, {7, 5, 3}, "steps");
   add(0, {0, 1, 1}, {7, 3, 1}, {3, 2, 1}, {7, 5, 3}, "steps that do not divide");
   add(0, {1, 0, 1, 0, 0, 1}, {1, 2, 2, 3, 1, 1}, {}, {2, 3, 4, 3, 2, 2}, "rank 6");
