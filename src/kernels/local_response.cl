@@ -37,7 +37,17 @@ SIZE(ITEMS), REAL(ALPHA), REAL(BETA), REAL(BIAS)) {
     sum += square;
   }
   const VEC scaled = sum * ALPHA;
-  const VEC divisor = pow(scaled + BIAS, (VEC)BETA);
+  const VEC energy = scaled + BIAS, root = sqrt(energy);
+  VEC divisor;
+  if (BETA == 0.75f) {
+    divisor = root * sqrt(root);  // the usual powers cost far less this way
+  } else if (BETA == 0.5f) {
+    divisor = root;
+  } else if (BETA == 1.0f) {
+    divisor = energy;
+  } else {
+    divisor = pow(energy, (VEC)BETA);
+  }
   READ(k)
   SPLIT(JOIN(lane) / divisor, lane);
   for (int l = 0; l < min(LANES, LENGTH - k); ++l) STORE(Y, base + k + l, lane[l]);

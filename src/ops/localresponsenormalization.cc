@@ -72,6 +72,9 @@ void Cases(CaseMaker& make) {
   for (int32_t axis : {0, 1, 2, 3, -2}) {
     make.Of(LrnAttrs{3, 0.5f, 0.75f, 2, axis}).In(F32({19, 5, 3, 2})).Note("axes");
   }
+  for (float beta : {0.0f, 0.5f, 0.75f, 1.0f, 2.25f}) {
+    make.Of(LrnAttrs{3, 0.5f, beta, 2, 1}).In(F32({7, 9, 2})).Note("powers");
+  }
   for (uint32_t size : {2u, 4u, 5u, 1000000u}) {
     make.Of(LrnAttrs{size, 0.25f, 0.5f, 1, 1}).In(F32({7, 9, 2})).Note("windows");
     make.Of(LrnAttrs{size, 0.25f, 1.5f, 0.5f, 0}).In(F32({37, 2})).Note("windows");
