@@ -83,9 +83,8 @@ void CaseBuilder::EachType(int channel_dim) {
         t.dtype = type.dtype;
         t.quant = type.quant;
         if (!t.per_channel()) continue;
-        const int dim = channel_dim >= 0
-                            ? channel_dim
-                            : static_cast<int>(std::max<size_t>(t.shape.rank(), 1)) - 1;
+        const int last = static_cast<int>(std::max<size_t>(t.shape.rank(), 1)) - 1;
+        const int dim = channel_dim >= 0 ? std::min(channel_dim, last) : last;
         t = cases::PerChannel(t.dtype, t.shape, dim);
       }
       Finish(std::move(c));
