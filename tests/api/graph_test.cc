@@ -23,6 +23,8 @@ namespace {
 using testing::HasSubstr;
 using Two = std::array<uint32_t, 2>;
 using Four = std::array<uint32_t, 4>;
+using Signed3 = std::array<int32_t, 3>;
+using Signed6 = std::array<int32_t, 6>;
 using Words = std::vector<uint32_t>;
 
 class GraphTest : public testing::Test {
@@ -364,6 +366,33 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::RNNCell>(ops::RNNCell::kSIGMOID);
   ExpectClones<ops::Softmax>(0.5f, -2);
   ExpectClones<ops::Transpose>(Words{2, 0, 1});
+  ExpectClones<ops::GroupedConv2d>(PadType::SAME, Two{2, 1}, Two{1, 3}, 2, DataLayout::CWHN,
+                                   DataLayout::OcIcWH);
+  ExpectClones<ops::GroupedConv2d>(Four{1, 2, 3, 4}, Two{2, 1}, Two{1, 3}, 4);
+  ExpectClones<ops::Conv1d>(PadType::SAME, 2u, 3u, 2, DataLayout::CWHN, DataLayout::OcIcWH);
+  ExpectClones<ops::Conv1d>(Two{1, 2}, 2u, 3u);
+  ExpectClones<ops::Conv1d>(8, PadType::VALID, 3u, 2u, 1u);
+  ExpectClones<ops::Conv1d>(8, PadType::AUTO, 3u, 2u, 1u, Two{1, 2}, 4);
+  ExpectClones<ops::GroupedConv1d>(PadType::NONE, Two{1, 2}, 3u, 2u, 4u, DataLayout::CWHN,
+                                   DataLayout::OcIcWH);
+  ExpectClones<ops::GroupedConv1d>(PadType::SAME, 3u, 2u, 4u);
+  ExpectClones<ops::Conv3d>(PadType::SAME, Signed3{2, 1, 3}, Signed3{1, 3, 2}, 2, DataLayout::CWHDN,
+                            DataLayout::OcIcWHD);
+  ExpectClones<ops::Conv3d>(Signed6{1, 2, 3, 4, 5, 6}, Signed3{2, 1, 3}, Signed3{1, 3, 2});
+  ExpectClones<ops::Conv3d>(8, PadType::VALID, Signed3{3, 5, 1}, Signed3{1, 2, 1},
+                            Signed3{2, 1, 1});
+  ExpectClones<ops::Conv3d>(8, PadType::AUTO, Signed3{3, 5, 1}, Signed3{1, 2, 1}, Signed3{2, 1, 1},
+                            Signed6{0, 1, 2, 3, 4, 5});
+  ExpectClones<ops::DeConv2d>(8, PadType::SAME, Two{3, 5}, Two{2, 1}, Two{1, 0}, DataLayout::CWHN,
+                              DataLayout::OcIcWH);
+  ExpectClones<ops::DeConv2d>(8, PadType::SAME, Two{3, 5}, Two{2, 1}, Two{1, 0}, Four{1, 2, 3, 4},
+                              8u);
+  ExpectClones<ops::DeConv1d>(PadType::SAME, 2u, 1u, 4u, DataLayout::CWHN, DataLayout::OcIcWH);
+  ExpectClones<ops::DeConv1d>(Two{1, 2}, 2u, 1u, 4u);
+  ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u);
+  ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u, Two{1, 2}, 4u);
+  ExpectClones<ops::DeConv1d>(PadType::VALID, 2u, 1u, Two{1, 2}, 4u, DataLayout::CWHN,
+                              DataLayout::OcIcWH);
 
   // A new operator gets a line above.
   OpRegistry registry;
