@@ -1,9 +1,9 @@
 // Convolution in two dimensions, or three if DEPTH is 1: one work-item computes LANES neighbours
-// along the width of OT output channels. OT channels are of one group (OT 1 where groups are
-// smaller). STEP: the stride along the width if it is 1 or 2, else 0. Other defines:
-// weighted_sum.clh. CHANNELS_FIRST 1: neighbours in a work-group share pixels, which then stay in a
-// CPU's cache; 0: they share weights. Output channel o reads the C input channels from o / GROUP *
-// C on; a kernel slice has KC of them (KC >= C).
+// along the width of OT output channels, all of one group (OT 1 where groups are smaller).
+// STEP: the stride along the width if it is 1 or 2, else 0. Other defines: weighted_sum.clh.
+// CHANNELS_FIRST 1: neighbours in a work-group share pixels, which then stay in a CPU's cache;
+// 0: they share weights.
+// Output channel o reads the C input channels from o / GROUP * C on; a kernel slice has KC of them.
 #include "weighted_sum.clh"
 #if !DEPTH
 #define ID 1

@@ -1,6 +1,6 @@
 // Transposed convolution in two dimensions: one work-item computes LANES positions along the width,
 // STRIDE_X apart, which the same taps of the kernel reach from neighbouring inputs, of OT output
-// channels (all of one group). Defines: weighted_sum.clh (STEP is 1), conv2d.cl.
+// channels, all of one group. STEP is 1. Other defines: weighted_sum.clh, conv2d.cl.
 #include "weighted_sum.clh"
 
 // clang-format off

@@ -12,8 +12,7 @@ namespace tim {
 namespace vx {
 namespace ops {
 
-/// Transposed convolution in two dimensions: the gradient of Conv2d, whose kernel it takes as it
-/// is.
+/// Transposed convolution in two dimensions: the gradient of Conv2d, with the kernel of that.
 ///   input   T[W, H, C, N]           T: f32 f16, quantized
 ///   kernel  T[Kw, Kh, Ic, Oc], or T[Kw, Kh, 1, Oc] or T[Kw, Kh, Oc, 1] if group is Oc; also
 ///           u8/i8/i16 with SYMMETRIC_PER_CHANNEL along the dimension of Oc
@@ -23,12 +22,14 @@ namespace ops {
 /// reaches hold the bias. Wo = (W - 1) * stride + Kw - left - right + output_padding, Ho likewise;
 /// a declared extent wins: it cuts or extends the far end. Pads are as given, whatever pad_type
 /// says. Without a pad array they are 0, but with SAME the front pad is half (rounded down) of what
-/// a declared extent cuts off, (W - 1) * stride + Kw + output_padding - Wo. Attributes: oc_count,
-/// at most the kernel's slices; stride {w, h}, at least 1; output_padding {w, h}; pad {left, right,
-/// top, bottom}; group 1, or Oc for one input channel per output channel; ksize is only kept (the
-/// kernel tensor decides); layouts are read by tim::transform::LayoutInference alone. Errors:
-/// kInvalidArgument for a stride of 0 or another group; kInvalidShape if rank, kernel, bias or
-/// extents do not fit. Source: ONNX ConvTranspose-11; tf.nn.conv2d_transpose (SAME).
+/// a declared extent cuts off, (W - 1) * stride + Kw + output_padding - Wo.
+/// Attributes: oc_count, at most the kernel's slices; stride {w, h}, at least 1; output_padding
+/// {w, h}; pad {left, right, top, bottom}; group 1, or Oc for one input channel per output channel;
+/// ksize is only kept (the kernel tensor decides); layouts are read by
+/// tim::transform::LayoutInference alone.
+/// Errors: kInvalidArgument for a stride of 0 or another group; kInvalidShape if rank, kernel, bias
+/// or extents do not fit.
+/// Source: ONNX ConvTranspose-11; tf.nn.conv2d_transpose (SAME).
 class TIMCL_API DeConv2d : public BuiltinOp {
  public:
   DeConv2d(Graph* graph, int32_t oc_count_, PadType pad_type, const std::array<uint32_t, 2>& ksize,
