@@ -23,6 +23,8 @@ namespace {
 using testing::HasSubstr;
 using Two = std::array<uint32_t, 2>;
 using Four = std::array<uint32_t, 4>;
+using Three = std::array<uint32_t, 3>;
+using Six = std::array<uint32_t, 6>;
 using Signed3 = std::array<int32_t, 3>;
 using Signed6 = std::array<int32_t, 6>;
 using Words = std::vector<uint32_t>;
@@ -393,6 +395,22 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u, Two{1, 2}, 4u);
   ExpectClones<ops::DeConv1d>(PadType::VALID, 2u, 1u, Two{1, 2}, 4u, DataLayout::CWHN,
                               DataLayout::OcIcWH);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, PadType::SAME, 3u, 2u, RoundType::CEILING,
+                            DataLayout::CWHN);
+  ExpectClones<ops::Pool1d>(PoolType::MAX, Two{1, 0}, 3u, 2u);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, 7u);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, 8u, 3u);
+  ExpectClones<ops::MaxPool3d>(RoundType::CEILING, Three{3, 2, 1}, Three{1, 2, 3},
+                               Six{1, 2, 3, 4, 5, 6}, PadType::NONE, DataLayout::CWHDN);
+  ExpectClones<ops::MaxpoolWithArgmax>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                       DataLayout::CWHN);
+  ExpectClones<ops::MaxpoolWithArgmax2>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                        DataLayout::CWHN);
+  ExpectClones<ops::MaxpoolGrad>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                 DataLayout::CWHN);
+  ExpectClones<ops::MaxUnpool2d>(Two{6, 4}, Two{2, 3}, DataLayout::CWHN);
+  ExpectClones<ops::RoiAlign>(3, 2, 4.0f, 8.0f, 1, 0, DataLayout::CWHN);
+  ExpectClones<ops::RoiPool>(PoolType::MAX, 0.5f, Two{3, 2}, DataLayout::CWHN);
 
   // A new operator gets a line above.
   OpRegistry registry;
