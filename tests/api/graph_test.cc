@@ -27,6 +27,10 @@ namespace {
 using testing::HasSubstr;
 using Two = std::array<uint32_t, 2>;
 using Four = std::array<uint32_t, 4>;
+using Three = std::array<uint32_t, 3>;
+using Six = std::array<uint32_t, 6>;
+using Signed3 = std::array<int32_t, 3>;
+using Signed6 = std::array<int32_t, 6>;
 using Words = std::vector<uint32_t>;
 using Ints = std::vector<int32_t>;
 
@@ -373,6 +377,49 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::Mod>();
   ExpectClones<ops::Mod>(1);
   ExpectClones<ops::Dropout>(0.25f);
+  ExpectClones<ops::GroupedConv2d>(PadType::SAME, Two{2, 1}, Two{1, 3}, 2, DataLayout::CWHN,
+                                   DataLayout::OcIcWH);
+  ExpectClones<ops::GroupedConv2d>(Four{1, 2, 3, 4}, Two{2, 1}, Two{1, 3}, 4);
+  ExpectClones<ops::Conv1d>(PadType::SAME, 2u, 3u, 2, DataLayout::CWHN, DataLayout::OcIcWH);
+  ExpectClones<ops::Conv1d>(Two{1, 2}, 2u, 3u);
+  ExpectClones<ops::Conv1d>(8, PadType::VALID, 3u, 2u, 1u);
+  ExpectClones<ops::Conv1d>(8, PadType::AUTO, 3u, 2u, 1u, Two{1, 2}, 4);
+  ExpectClones<ops::GroupedConv1d>(PadType::NONE, Two{1, 2}, 3u, 2u, 4u, DataLayout::CWHN,
+                                   DataLayout::OcIcWH);
+  ExpectClones<ops::GroupedConv1d>(PadType::SAME, 3u, 2u, 4u);
+  ExpectClones<ops::Conv3d>(PadType::SAME, Signed3{2, 1, 3}, Signed3{1, 3, 2}, 2, DataLayout::CWHDN,
+                            DataLayout::OcIcWHD);
+  ExpectClones<ops::Conv3d>(Signed6{1, 2, 3, 4, 5, 6}, Signed3{2, 1, 3}, Signed3{1, 3, 2});
+  ExpectClones<ops::Conv3d>(8, PadType::VALID, Signed3{3, 5, 1}, Signed3{1, 2, 1},
+                            Signed3{2, 1, 1});
+  ExpectClones<ops::Conv3d>(8, PadType::AUTO, Signed3{3, 5, 1}, Signed3{1, 2, 1}, Signed3{2, 1, 1},
+                            Signed6{0, 1, 2, 3, 4, 5});
+  ExpectClones<ops::DeConv2d>(8, PadType::SAME, Two{3, 5}, Two{2, 1}, Two{1, 0}, DataLayout::CWHN,
+                              DataLayout::OcIcWH);
+  ExpectClones<ops::DeConv2d>(8, PadType::SAME, Two{3, 5}, Two{2, 1}, Two{1, 0}, Four{1, 2, 3, 4},
+                              8u);
+  ExpectClones<ops::DeConv1d>(PadType::SAME, 2u, 1u, 4u, DataLayout::CWHN, DataLayout::OcIcWH);
+  ExpectClones<ops::DeConv1d>(Two{1, 2}, 2u, 1u, 4u);
+  ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u);
+  ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u, Two{1, 2}, 4u);
+  ExpectClones<ops::DeConv1d>(PadType::VALID, 2u, 1u, Two{1, 2}, 4u, DataLayout::CWHN,
+                              DataLayout::OcIcWH);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, PadType::SAME, 3u, 2u, RoundType::CEILING,
+                            DataLayout::CWHN);
+  ExpectClones<ops::Pool1d>(PoolType::MAX, Two{1, 0}, 3u, 2u);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, 7u);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, 8u, 3u);
+  ExpectClones<ops::MaxPool3d>(RoundType::CEILING, Three{3, 2, 1}, Three{1, 2, 3},
+                               Six{1, 2, 3, 4, 5, 6}, PadType::NONE, DataLayout::CWHDN);
+  ExpectClones<ops::MaxpoolWithArgmax>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                       DataLayout::CWHN);
+  ExpectClones<ops::MaxpoolWithArgmax2>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                        DataLayout::CWHN);
+  ExpectClones<ops::MaxpoolGrad>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                 DataLayout::CWHN);
+  ExpectClones<ops::MaxUnpool2d>(Two{6, 4}, Two{2, 3}, DataLayout::CWHN);
+  ExpectClones<ops::RoiAlign>(3, 2, 4.0f, 8.0f, 1, 0, DataLayout::CWHN);
+  ExpectClones<ops::RoiPool>(PoolType::MAX, 0.5f, Two{3, 2}, DataLayout::CWHN);
 
   ExpectClones<ops::BatchNorm>(1e-3f);
   ExpectClones<ops::BatchNorm>(1e-3f, DataLayout::CWHN);
