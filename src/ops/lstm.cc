@@ -151,8 +151,8 @@ Status CheckDirection(const OpView& op, const Slots& s, int64_t batch) {
 template <class Attrs>
 Status CheckAttrs(const OpView& op) {
   const auto& a = op.attrs<Attrs>();
-  if (!std::isfinite(a.cell_clip) || !std::isfinite(a.forget_bias)) {
-    return op.Error(Code::kInvalidArgument, "cell_clip and forget_bias must be finite, they are " +
+  if (std::isnan(a.cell_clip) || std::isnan(a.forget_bias)) {
+    return op.Error(Code::kInvalidArgument, "cell_clip and forget_bias must be numbers, they are " +
                                                 to_string(a.cell_clip) + " and " +
                                                 to_string(a.forget_bias));
   }

@@ -211,7 +211,8 @@ TEST_F(RecurrentErrorTest, Lstm) {
   expect(shape, {"input 19", "it has 5 elements, [4] are expected"}, with(19, v));
   expect(shape, {"input 24", "[6,2,4]"}, with(24, {6, 4, 2}));
   expect(shape, {"input 26", "[6,5]"}, with(26, {3, 5}));
-  expect(Code::kInvalidArgument, {"cell_clip", "finite"}, whole,
+  expect(Code::kOk, {"no limit"}, whole, std::numeric_limits<float>::infinity());
+  expect(Code::kInvalidArgument, {"cell_clip", "must be numbers"}, whole,
          std::numeric_limits<float>::quiet_NaN());
   expect(Code::kInvalidArgument, {"recurrent_act_type", "6"}, whole, 0, Lstm::kCOUNT);
 }
@@ -232,8 +233,7 @@ TEST_F(RecurrentErrorTest, BidirectionalLstm) {
   };
   expect(Code::kOk, {"fits"}, 0, x);
   expect(Code::kOk, {"an aux input that is not used"}, 39, {6, 2, 4});
-  EXPECT_THAT(graph_->Report().warnings,
-              testing::Contains(testing::HasSubstr("input 39")));
+  EXPECT_THAT(graph_->Report().warnings, testing::Contains(testing::HasSubstr("input 39")));
   expect(Code::kInvalidGraph, {"3 outputs are bound, 6 expected"}, 0, x, 3);
   expect(Code::kInvalidShape, {"input 22", "f32[5,4]", "[5,5]"}, 22, {5, 4});
   expect(Code::kInvalidShape, {"input 38", "it has 8 elements, [5,2] are expected"}, 38, {4, 2});

@@ -149,6 +149,15 @@ packed = [T(t.dtype, t.q[None], t.scale, t.zp) for t in d]
 bias = T("i32", np.concatenate([d[2].q, d[3].q])[None])
 add(NUMPY, "UnidirectionalSequenceRnnExt", {"act_type": "TANH"}, [x, packed[0], packed[1], bias, packed[4]],
     [result(yh[None], "u8", 1 / 127, 128), result(y[:, None], "i8", 1 / 128, 0)])
+e = [ints(t.dtype, *t.q.shape, scale=t.scale, zp=t.zp, lo=-9000 if t.dtype == "i32" else None, hi=9000 if t.dtype == "i32" else None)
+     for t in d]
+yb, hb = numpy_rnn(T(x.dtype, x.q[::-1], x.scale, x.zp), e, "TANH")
+add(NUMPY, "BidirectionalSequenceRnn", {"act_type": "TANH", "time_major": True, "merge_outputs": True}, [x, *d, *e],
+    [result(np.concatenate([yh, hb], axis=-1), "u8", 1 / 127, 128), result(np.concatenate([y, yb[::-1]], axis=-1), "i8", 1 / 128, 0)])
+packed = [T(a.dtype, np.stack([a.q, b.q]), a.scale, a.zp) for a, b in zip(d, e)]
+bias = T("i32", np.stack([np.concatenate([t[2].q, t[3].q]) for t in (d, e)]))
+add(NUMPY, "BidirectionalSequenceRnnExt", {"act_type": "TANH"}, [x, packed[0], packed[1], bias, packed[4]],
+    [result(np.stack([yh, hb]), "u8", 1 / 127, 128), result(np.stack([y, yb[::-1]], axis=1), "i8", 1 / 128, 0)])
 fw, bw = rnn_direction(3, 4, 2), rnn_direction(3, 6, 2)
 x, aux, fa, ba = f32(4, 2, 3), f32(4, 2, 7), f32(4, 7, reach=0.5), f32(6, 7, reach=0.5)
 back = lambda t: T("f32", t.q[::-1])
@@ -331,6 +340,13 @@ x, hs, cs, fw, bw = f32(3, 2, 3), [f32(2, 4), f32(2, 5)], [f32(2, 6), f32(2, 5)]
 one, two = numpy_lstm(x, hs[0], cs[0], fw), numpy_lstm(T("f32", x.q[::-1]), hs[1], cs[1], bw)
 add(NUMPY, "BidirectionalSequenceLstm", lstm_attrs(), bi_inputs(x, fw, bw, hs, cs),
     [T("f32", one[0]), T("f32", one[1]), T("f32", one[2]), T("f32", two[0][::-1]), T("f32", two[1]), T("f32", two[2])])
+
+x, hs, cs = ints("u8", 3, 2, 3, scale=1 / 127, zp=128), [f32(2, 5), f32(2, 5)], [f32(2, 5), f32(2, 5)]
+fw, bw = o, lstm_operands(3, 5, weight=lambda *shape: ints("i8", *shape, scale=0.007))
+one, two = numpy_lstm(x, hs[0], cs[0], fw), numpy_lstm(T(x.dtype, x.q[::-1], x.scale, x.zp), hs[1], cs[1], bw)
+add(NUMPY, "BidirectionalSequenceLstm", lstm_attrs(), bi_inputs(x, fw, bw, hs, cs),
+    [result(one[0], "u8", 1 / 127, 128), T("f32", one[1]), T("f32", one[2]),
+     result(two[0][::-1], "i8", 1 / 128, 0), T("f32", two[1]), T("f32", two[2])])
 
 # ---- SVDF: one filter at a time
 

@@ -35,7 +35,7 @@ namespace ops {
 /// act_type change nothing (it is tanh): a proj_clip, and an act_type but tanh, give a warning.
 /// Errors: kInvalidShape if the extents do not fit; kInvalidGraph if an aux input comes without its
 /// weights or a projection's bias without a projection; kInvalidArgument for another
-/// recurrent_act_type.
+/// activation, or a cell_clip or forget_bias that is NaN.
 /// Source: NNAPI UNIDIRECTIONAL_SEQUENCE_LSTM, with the peephole of o as in TIM-VX; ONNX LSTM-14.
 class TIMCL_API UnidirectionalSequenceLstm : public BuiltinOp {
  public:
