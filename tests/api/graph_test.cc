@@ -420,6 +420,21 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::MaxUnpool2d>(Two{6, 4}, Two{2, 3}, DataLayout::CWHN);
   ExpectClones<ops::RoiAlign>(3, 2, 4.0f, 8.0f, 1, 0, DataLayout::CWHN);
   ExpectClones<ops::RoiPool>(PoolType::MAX, 0.5f, Two{3, 2}, DataLayout::CWHN);
+  using Rnn = ops::UnidirectionalSequenceRnn;
+  ExpectClones<Rnn>(Rnn::kRELU1, true);
+  ExpectClones<ops::UnidirectionalSequenceRnnExt>(Rnn::kRELU);
+  using BiRnn = ops::BidirectionalSequenceRnn;
+  ExpectClones<BiRnn>(BiRnn::kSIGMOID, true, false);
+  ExpectClones<BiRnn>(BiRnn::kTANH, false, true);
+  ExpectClones<ops::BidirectionalSequenceRnnExt>(BiRnn::kRELU6);
+  using Gru = ops::UnidirectionalSequenceGRU;
+  ExpectClones<ops::GRUCell>(3u, ops::GRUCell::kRELU, ops::GRUCell::kHARDSIGMOID, false);
+  ExpectClones<Gru>(3u, Gru::kRELU6, Gru::kNONE, false, true, false);
+  using Lstm = ops::UnidirectionalSequenceLstm;
+  ExpectClones<Lstm>(1.5f, 2.5f, Lstm::kRELU, 0.5f, true, Lstm::kHARDSIGMOID, true);
+  using BiLstm = ops::BidirectionalSequenceLstm;
+  ExpectClones<BiLstm>(1.5f, 2.5f, BiLstm::kRELU1, 0.5f, true, BiLstm::kHARDSIGMOID, true);
+  ExpectClones<ops::Svdf>(2, 3, 4);
 
   ExpectClones<ops::BatchNorm>(1e-3f);
   ExpectClones<ops::BatchNorm>(1e-3f, DataLayout::CWHN);
