@@ -5,11 +5,12 @@
 // for each of D coordinates.
 #include "tensor.clh"
 #if STEP == 0
-KERNEL(scatter)(
-#if !FROM_ZERO
-    IN(X),
+#if FROM_ZERO
+#define SOURCE
+#else
+#define SOURCE IN(X),
 #endif
-    SCRATCH(S), SIZE(N)) {
+KERNEL(scatter)(SOURCE SCRATCH(S), SIZE(N)) {
   const int i = WORK_ITEM(0);
   if (i >= N) return;
 #if FROM_ZERO
@@ -42,8 +43,9 @@ inline long FN(product)(long r, long v) {
 #define TARGET SCRATCH(S)
 #define PUT(to, from) S[to] = FOLD(S[to], LOAD(U, from))
 #endif
-KERNEL(scatter)
-(IN(I), IN(U), DATA(C), TARGET, SIZE(COUNT), SIZE(INNER), SIZE(ROWS), SIZE(PER)) {
+// clang-format off
+KERNEL(scatter)(IN(I), IN(U), DATA(C), TARGET, SIZE(COUNT), SIZE(INNER), SIZE(ROWS), SIZE(PER)) {
+  // clang-format on
   const int column = WORK_ITEM(0) * RUN, first = WORK_ITEM(1) * PER;
   const int columns = min(RUN, INNER - column), last = min(first + PER, ROWS);
   if (columns <= 0) return;
