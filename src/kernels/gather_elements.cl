@@ -8,6 +8,14 @@ KERNEL(gather_elements)(IN(X), IN(I), OUT(Y), DATA(T), SIZE(COUNT), SIZE(NX), SI
   if (end <= 0) return;
   const int line = BY(to, T);
   int i = to - line * T[0], o = BY(line, T + 3), a = line - o * T[3];
+  if (i + RUN <= T[0]) {
+    for (int l = 0; l < RUN; ++l) {
+      const int index = I[to + l];
+      const int c = clamp(index < 0 ? index + NX : index, 0, NX - 1);
+      COPY(Y, to + l, X, (o * NX + c) * INX + i + l);
+    }
+    return;
+  }
   for (int l = 0; l < end; ++l) {
     const int index = I[to + l];
     const int c = clamp(index < 0 ? index + NX : index, 0, NX - 1);

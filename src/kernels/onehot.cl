@@ -14,6 +14,16 @@ KERNEL(onehot)(IN(X), OUT(Y), DATA(T), SIZE(COUNT), REAL(ON), REAL(OFF)) {
   if (end <= 0) return;
   const int inner = T[0], depth = T[3], line = BY(to, T);
   int i = to - line * inner, o = BY(line, T + 3), d = line - o * depth;
+  // Without a step of d, or of d alone: loops without branches.
+  if (i + RUN <= inner) {
+    for (int l = 0; l < RUN; ++l) STORE(Y, to + l, INDEX(o * inner + i + l) == d ? ON : OFF);
+    return;
+  }
+  if (inner == 1 && d + RUN <= depth) {
+    const int on = INDEX(o);
+    for (int l = 0; l < RUN; ++l) STORE(Y, to + l, d + l == on ? ON : OFF);
+    return;
+  }
   for (int l = 0; l < end; ++l) {
     STORE(Y, to + l, INDEX(o * inner + i) == d ? ON : OFF);
     if (++i < inner) continue;

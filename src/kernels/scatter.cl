@@ -1,23 +1,20 @@
 // Puts COUNT slices of INNER elements from U at rows of a tensor of ROWS rows. STEP 0: the sums' memory S becomes a copy of
 // X, or zeros (FROM_ZERO). STEP 1: slice by slice into S, or into Y itself (DIRECT), by KIND: 0 replaces, 1 adds, 2
-// multiplies, 3 takes the larger, 4 the smaller one. STEP 2: S becomes Y. In STEP 1 a work-item has RUN columns and PER rows
+// multiplies, 3 takes the larger, 4 the smaller one. STEP 2: S becomes Y. A work-item has RUN neighbours, in STEP 1 of PER rows
 // of its own, so that slices with the same place come in their order; it reads all indices. C has extent and stride in rows
 // for each of D coordinates.
 #include "tensor.clh"
 #if STEP == 0
 #if FROM_ZERO
 #define SOURCE
+#define VALUE(i) 0
 #else
 #define SOURCE IN(X),
+#define VALUE(i) LOAD(X, i)
 #endif
 KERNEL(scatter)(SOURCE SCRATCH(S), SIZE(N)) {
-  const int i = WORK_ITEM(0);
-  if (i >= N) return;
-#if FROM_ZERO
-  S[i] = 0;
-#else
-  S[i] = LOAD(X, i);
-#endif
+  const int first = WORK_ITEM(0) * RUN, end = min(first + RUN, N);
+  for (int i = first; i < end; ++i) S[i] = VALUE(i);
 }
 #elif STEP == 1
 #if KIND == 1
@@ -69,7 +66,7 @@ KERNEL(scatter)(IN(I), IN(U), DATA(C), TARGET, SIZE(COUNT), SIZE(INNER), SIZE(RO
 }
 #else
 KERNEL(scatter)(SCRATCH(S), OUT(Y), SIZE(N)) {
-  const int i = WORK_ITEM(0);
-  if (i < N) STORE(Y, i, S[i]);
+  const int first = WORK_ITEM(0) * RUN, end = min(first + RUN, N);
+  for (int i = first; i < end; ++i) STORE(Y, i, S[i]);
 }
 #endif

@@ -202,6 +202,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                   {"LANES", lanes},
                   {"INTEGERS", integers},
                   {"ACC", acc},
+                  {"R_WIDE", op.in(row).dtype() == DataType::FLOAT32},
                   {"C_WIDE", op.in(column).dtype() == DataType::FLOAT32}};
   spec.dims = 3;
   spec.global = Grid(DivideUp(q, run), DivideUp(p, rows), static_cast<int64_t>(offsets.a.size()));

@@ -195,10 +195,10 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
     fill.source = "scatter.cl", fill.entry = "scatter";
     if (has_data) fill.operands.push_back(In(0, "X"));
     fill.operands.push_back(sums);
-    fill.defines = {{"STEP", 0}, {"FROM_ZERO", !has_data}};
+    fill.defines = {{"STEP", 0}, {"FROM_ZERO", !has_data}, {"RUN", run}};
   }
   fill.sizes = {{"N", n}};
-  fill.global = Grid(n);
+  fill.global = Grid(direct ? n : DivideUp(n, run));
   fill.local = {64, 1, 1};
   put.source = "scatter.cl", put.entry = "scatter";
   put.operands = {In(indices, "I"), In(updates, "U"), Data(table, "C", "int"),
@@ -214,8 +214,8 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   store.source = "scatter.cl", store.entry = "scatter";
   store.operands = {sums, Out(0, "Y")};
   store.sizes = {{"N", n}};
-  store.defines = {{"STEP", 2}};
-  store.global = Grid(n);
+  store.defines = {{"STEP", 2}, {"RUN", run}};
+  store.global = Grid(DivideUp(n, run));
   store.local = {64, 1, 1};
   fill.float_math = put.float_math = store.float_math = !whole;
   if (direct) return Launches{fill, put};
