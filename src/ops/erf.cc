@@ -14,7 +14,7 @@ TIMCL_POINTWISE(Erf, NoAttrs, "input", Tolerance::Ulp(16, 1),
                 Pointwise("erf(x)", []<class T>(T x, T, T, const float*) { return std::erf(x); })
                     .On("real -> real")
                     .Cases([](CaseMaker& make) {
-                      pointwise::UnaryCases(make, {MakeAttrs(NoAttrs{})}, {.integers = false});
+                      pointwise::UnaryCases(make, {MakeAttrs(NoAttrs{})});
                     }));
 
 }  // namespace

@@ -435,6 +435,28 @@ TEST(CloneTest, EveryOperatorClass) {
   using BiLstm = ops::BidirectionalSequenceLstm;
   ExpectClones<BiLstm>(1.5f, 2.5f, BiLstm::kRELU1, 0.5f, true, BiLstm::kHARDSIGMOID, true);
   ExpectClones<ops::Svdf>(2, 3, 4);
+  const std::vector<int32_t> axes = {1, -1};
+  ExpectClones<ops::ReduceMin>(axes, true);
+  ExpectClones<ops::ReduceMax>(axes, true);
+  ExpectClones<ops::ReduceAny>(axes, true);
+  ExpectClones<ops::ReduceAll>(axes, true);
+  ExpectClones<ops::ReduceProd>(axes, true);
+  ExpectClones<ops::ReduceMean>(axes, true);
+  ExpectClones<ops::ReduceSum>(axes, false);
+  ExpectClones<ops::Moments>(axes, true);
+  ExpectClones<ops::LogSoftmax>(-2, 0.5f);
+  ExpectClones<ops::Matmul>(true, false, false, true);
+  ExpectClones<ops::Gather>(1, 2);
+  ExpectClones<ops::GatherNd>();
+  ExpectClones<ops::GatherElements>(2);
+  ExpectClones<ops::EmbeddingLookup>();
+  ExpectClones<ops::HashtableLookup>();
+  ExpectClones<ops::ArgMin>(-1);
+  ExpectClones<ops::ArgMax>(2);
+  ExpectClones<ops::Topk>(3u, 1);
+  ExpectClones<ops::OneHot>(5, 2.5f, -1.5f, 1);
+  ExpectClones<ops::ScatterND>(Words{4, 3});
+  ExpectClones<ops::ScatterND_ONNX_V16>(ops::ScatterND_ONNX_V16::REDUCTION_MAX);
 
   ExpectClones<ops::BatchNorm>(1e-3f);
   ExpectClones<ops::BatchNorm>(1e-3f, DataLayout::CWHN);
