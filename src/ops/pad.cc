@@ -238,8 +238,7 @@ constexpr OpDef kPad = {.name = "Pad",
                         .tolerance = Tolerance::Exact(),
                         .cases = TIMCL_CASES(Cases)};
 
-constexpr KernelCandidate kPadV2Kernels[] = {
-    {"general", Accepts<PadV2Attrs>, General<PadV2Attrs>}};
+constexpr KernelCandidate kPadV2Kernels[] = {{"general", Accepts<PadV2Attrs>, General<PadV2Attrs>}};
 
 void PadV2Cases(CaseMaker& make) {
   using namespace cases;
@@ -279,10 +278,11 @@ constexpr OpDef kPadV2 = {.name = "PadV2",
 }  // namespace
 
 TIMCL_OP_CLASS_WITH(Pad, PadAttrs,
-               (const std::vector<uint32_t>& front_size, const std::vector<uint32_t>& back_size,
-                int32_t const_val, pad_mode_type pad_mode),
-               (front_size, back_size, const_val, pad_mode), front_size_(front_size),
-               back_size_(back_size), const_val_(const_val), pad_mode_(pad_mode));
+                    (const std::vector<uint32_t>& front_size,
+                     const std::vector<uint32_t>& back_size, int32_t const_val,
+                     pad_mode_type pad_mode),
+                    (front_size, back_size, const_val, pad_mode), front_size_(front_size),
+                    back_size_(back_size), const_val_(const_val), pad_mode_(pad_mode));
 #ifndef TIMCL_OP_FILE_AS_PLUGIN
 Pad::Pad(Graph* graph, const std::vector<uint32_t>& front_size,
          const std::vector<uint32_t>& back_size, int32_t const_val)
