@@ -49,7 +49,7 @@ inline float FN(horizontal)(VEC v) {
 }
 #endif
 // clang-format off
-KERNEL(normalize)(IN(X), PARAMETERS OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(CHANNELS), SIZE(ITEMS),
+KERNEL(normalize_lines)(IN(X), PARAMETERS OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(CHANNELS), SIZE(ITEMS),
 REAL(EPS)) {
   // clang-format on
   const int item = WORK_ITEM(0);

@@ -56,7 +56,7 @@ Launches Normalize(const KernelRequest& request, Kind kind, const Shape::Lines& 
   operands.push_back(Out(0, "Y"));
   return Launches{
       {.source = "normalize.cl",
-       .entry = "normalize",
+       .entry = "normalize_lines",
        .operands = operands,
        .sizes =
            {{"LENGTH", lines.n}, {"INNER", lines.inner}, {"CHANNELS", channels}, {"ITEMS", items}},

@@ -218,8 +218,7 @@ constexpr OpDef kPad = {.name = "Pad",
                         .tolerance = Tolerance::Exact(),
                         .cases = TIMCL_CASES(Cases)};
 
-constexpr KernelCandidate kPadV2Kernels[] = {
-    {"general", Accepts<PadV2Attrs>, General<PadV2Attrs>}};
+constexpr KernelCandidate kPadV2Kernels[] = {{"general", Accepts<PadV2Attrs>, General<PadV2Attrs>}};
 
 void PadV2Cases(CaseMaker& make) {
   using namespace cases;

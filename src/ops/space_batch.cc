@@ -88,6 +88,11 @@ Status SpaceVerify(const OpView& op) {
   const auto& a = op.attrs<Space2BatchAttrs>();
   TIMCL_TRY(CheckBlocks(op, a.block_size, a.pad));
   const Sizes s = SpaceSizes(op);
+  if (s.bx * s.by > 0xffffffff / s.n) {
+    return op.InputError(0, Code::kInvalidShape,
+                         "its " + to_string(s.n) + " images become " + to_string(s.bx * s.by) +
+                             " times as many, more than an extent can be");
+  }
   if (s.w % s.bx == 0 && s.h % s.by == 0) return Status();
   const bool width = s.w % s.bx != 0;
   return op.InputError(0, Code::kInvalidShape,

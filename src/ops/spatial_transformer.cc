@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "tim/vx/op_kit.h"
 
@@ -92,11 +94,12 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
     const float px = (theta(0) * x + theta(1) * y + theta(2)) * ax.half + ax.middle;
     const float py = (theta(3) * x + theta(4) * y + theta(5)) * ay.half + ay.middle;
     float sum = 0;
+    const float left = std::floor(px), top = std::floor(py);
     for (int k = 0; k < 4; ++k) {
-      const float cx = std::floor(px) + static_cast<float>(k % 2);
-      const float cy = std::floor(py) + static_cast<float>(k / 2);
-      const float wx = k % 2 == 1 ? px - std::floor(px) : 1 - (px - std::floor(px));
-      const float wy = k / 2 == 1 ? py - std::floor(py) : 1 - (py - std::floor(py));
+      const bool second = k % 2 == 1, lower = k >= 2;
+      const float cx = left + (second ? 1.0f : 0.0f), cy = top + (lower ? 1.0f : 0.0f);
+      const float wx = second ? px - left : 1 - (px - left);
+      const float wy = lower ? py - top : 1 - (py - top);
       const bool inside =
           cx >= 0 && cx < static_cast<float>(in[0]) && cy >= 0 && cy < static_cast<float>(in[1]);
       if (!inside) continue;

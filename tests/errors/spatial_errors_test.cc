@@ -1,5 +1,6 @@
 // Resize, padding and block operators with operands or attributes that make no sense.
 #include <cmath>
+#include <limits>
 
 #include "errors/error_fixture.h"
 #include "tim/vx/ops/batch2space.h"
@@ -92,6 +93,10 @@ TEST_F(SpatialErrorTest, Space2Batch) {
   Expect<ops::Space2Batch>({4, 4, 2, 1}, Code::kInvalidShape,
                            {"Space2Batch#1", "dimension 1, 5", "block_size 2"}, Ints{2, 2},
                            Ints{1, 1, 1, 0});
+  const int most = std::numeric_limits<int>::max();
+  Expect<ops::Space2Batch>({1, 1, 2, 3}, Code::kInvalidShape,
+                           {"Space2Batch#1", "3 images become 4611686014132420609 times as many"},
+                           Ints{most, most}, Ints{most - 1, 0, 0, most - 1});
   Expect<ops::Space2Batch>({4, 4}, Code::kInvalidShape, {"Space2Batch#1", "f32[4,4]"}, Ints{2, 2},
                            Ints{0, 0, 0, 0});
 }
