@@ -154,8 +154,10 @@ struct Types {
 void Operands(CaseBuilder& c, const Types& t, const Shape& x, int64_t units, int64_t batch) {
   rnn::AddOperand(c, t.x, x, false, 1);
   rnn::AddOperand(c, t.state, {units, batch}, false, 1);
-  for (int g = 0; g < 3; ++g) rnn::AddOperand(c, t.weight, {x[0], units}, t.constant, 0.7);
-  for (int g = 0; g < 3; ++g) rnn::AddOperand(c, t.weight, {units, units}, t.constant, 0.5);
+  for (int g = 0; g < 3; ++g)
+    rnn::AddOperand(c, t.weight, {x[0], units}, t.constant, rnn::WeightReach(x[0]));
+  for (int g = 0; g < 3; ++g)
+    rnn::AddOperand(c, t.weight, {units, units}, t.constant, rnn::WeightReach(units));
   for (const TensorType& bias : {t.bias, t.recurrent_bias}) {
     for (int g = 0; g < 3; ++g)
       rnn::AddOperand(c, bias, {units}, t.constant, IsInteger(bias.dtype) ? 700 : 0.5);

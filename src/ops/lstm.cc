@@ -292,8 +292,8 @@ class Operands {
     const double bias_reach = IsInteger(f.bias.dtype) ? 700 : 0.5;
     const TensorType f32 = cases::F32();
     for (size_t g = f.coupled ? 1 : 0; g < 4; ++g) {
-      Set(s.weight + g, f.weight, {f.in, f.units}, f.constant, 0.7);
-      Set(s.recurrent + g, f.weight, {state, f.units}, f.constant, 0.5);
+      Set(s.weight + g, f.weight, {f.in, f.units}, f.constant, rnn::WeightReach(f.in));
+      Set(s.recurrent + g, f.weight, {state, f.units}, f.constant, rnn::WeightReach(state));
       if (f.biases) Set(s.bias + g, f.bias, {f.units}, f.constant, bias_reach);
       if (f.recurrent_biases) Set(s.recurrent_bias + g, f.bias, {f.units}, f.constant, bias_reach);
       if (f.peepholes && g != 2) Set(Peephole(s, g), f32, {f.units}, f.constant, 0.7);

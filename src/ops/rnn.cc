@@ -1,6 +1,5 @@
 // Simple recurrent networks over a sequence, in one or two directions, with the operands of NNAPI
 // or of ONNX.  Source: NNAPI UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN; ONNX RNN-14.
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -262,13 +261,11 @@ struct Types {
   bool constant = true;
 };
 
-/// Small enough that states neither grow without end nor sit at a limit of the activation.
-double WeightReach(int64_t terms) { return 1.5 / std::sqrt(static_cast<double>(terms)); }
 double BiasReach(const TensorType& bias) { return IsInteger(bias.dtype) ? 700 : 0.5; }
 
 void Direction(CaseBuilder& c, const Types& t, int64_t in, int64_t units, int64_t batch) {
-  rnn::AddOperand(c, t.weight, {in, units}, t.constant, WeightReach(in));
-  rnn::AddOperand(c, t.weight, {units, units}, t.constant, WeightReach(units));
+  rnn::AddOperand(c, t.weight, {in, units}, t.constant, rnn::WeightReach(in));
+  rnn::AddOperand(c, t.weight, {units, units}, t.constant, rnn::WeightReach(units));
   rnn::AddOperand(c, t.bias, {units}, t.constant, BiasReach(t.bias));
   rnn::AddOperand(c, t.bias, {units}, t.constant, BiasReach(t.bias));
   rnn::AddOperand(c, t.state, {units, batch}, false, 1);
@@ -377,8 +374,8 @@ void CasesExt(CaseMaker& make, int64_t directions) {
                  const char* note, How how = How::kOnce) {
     CaseBuilder c = make.Of(Attrs{static_cast<Act>(act)});
     rnn::AddOperand(c, t.x, {in, batch, steps}, false, 1);
-    rnn::AddOperand(c, t.weight, {in, units, directions}, t.constant, WeightReach(in));
-    rnn::AddOperand(c, t.weight, {units, units, directions}, t.constant, WeightReach(units));
+    rnn::AddOperand(c, t.weight, {in, units, directions}, t.constant, rnn::WeightReach(in));
+    rnn::AddOperand(c, t.weight, {units, units, directions}, t.constant, rnn::WeightReach(units));
     rnn::AddOperand(c, t.bias, {2 * units, directions}, t.constant, BiasReach(t.bias));
     rnn::AddOperand(c, t.state, {units, batch, directions}, false, 1);
     rnn::Finish(c, note, how);

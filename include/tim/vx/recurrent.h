@@ -4,6 +4,7 @@
 #define TIM_VX_RECURRENT_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -109,6 +110,9 @@ inline constexpr Tolerance kTolerance = Tolerance::Ulp(32, 1, 4e-6);
 /// dtype UNKNOWN leaves it out.
 TIMCL_API void AddOperand(CaseBuilder& c, TensorType type, const Shape& shape, bool constant,
                           double reach);
+/// Weights of a sum of so many terms within this reach neither let states grow without end nor make
+/// the network chaotic, where rounding errors grow from step to step.
+inline double WeightReach(int64_t terms) { return 1.5 / std::sqrt(static_cast<double>(terms)); }
 /// What becomes of a case whose operands are all there.
 enum class How { kOnce, kEachType, kBench };
 TIMCL_API void Finish(CaseBuilder& c, const char* note, How how);
