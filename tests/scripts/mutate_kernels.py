@@ -22,8 +22,8 @@ KERNELS = pathlib.Path(__file__).resolve().parents[2] / "src/kernels"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # Not mutated: the dialect of all kernels, which would be a run of everything for each mutant, and users' images.
 LEFT_OUT = ("tensor.clh", "image_prelude.clh")
-# Of kernels that nearly every operator uses; with one and two inputs, bool results and parameters, they stand for all.
-SAMPLE = ["Add", "Clip", "DataConvert", "LogicalNot", "Multiply", "Prelu"]
+# Of kernels that nearly every operator uses; with one, two and three inputs, bool results and parameters, they stand for all.
+SAMPLE = ["Add", "Clip", "DataConvert", "LogicalNot", "Multiply", "Prelu", "Select"]
 RULES = [
     (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" \+= ", " -= "), (r" <= ", " < "), (r" >= ", " > "),
     (r" < ", " <= "), (r" > ", " >= "), (r" == ", " != "), (r" != ", " == "), (r" >> ", " << "), (r" && ", " || "), (r"\bfmax\(", "fmin("),
