@@ -11,8 +11,12 @@
 #endif
 #define HEAP(h) I[to + (h) * INNER]
 inline bool FN(before)(TYPE v, int i, TYPE w, int j) {
-  const bool equal = v == w || (v != v && w != w);
-  return v > w || (v != v && w == w) || (equal && i < j);
+#if WHOLE
+  return v > w || (v == w && i < j);
+#else
+  const bool equal = v == w || (isnan(v) && isnan(w));
+  return v > w || (isnan(v) && !isnan(w)) || (equal && i < j);
+#endif
 }
 KERNEL(topk)(IN(X), OUT(Y), OUT(I), SIZE(N), SIZE(INNER), SIZE(K), SIZE(LINES)) {
   const int line = WORK_ITEM(0);
