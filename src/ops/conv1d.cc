@@ -78,8 +78,8 @@ void Cases(CaseMaker& make) {
   auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const bool depthwise = a.multiplier > 0;
-    weighted_sum::AddConvolutionCases(make, MakeAttrs(a), x, w, w[depthwise ? 1 : 2],
-                                      depthwise ? 1 : 2, note, declared);
+    weighted_sum::FormCases(
+        make, {MakeAttrs(a), x, w, w[depthwise ? 1 : 2], depthwise ? 1 : 2, note, declared});
   };
   Conv1dAttrs a;
   add(a, {1, 1, 1}, {1, 1, 1}, "one element");
@@ -113,7 +113,7 @@ void Cases(CaseMaker& make) {
   a.multiplier = 3;
   a.stride = 2;
   add(a, {11, 2, 2}, {3, 6, 1}, "depthwise, three of each");
-  weighted_sum::AddConvolutionTypes(make, MakeAttrs(Conv1dAttrs{}), {19, 3, 2}, {3, 3, 5}, 5, 2);
+  weighted_sum::TypeCases(make, {MakeAttrs(Conv1dAttrs{}), {19, 3, 2}, {3, 3, 5}, 5, 2, "types"});
   a = {};
   a.pad = {4, 4};
   make.Of(a)

@@ -85,7 +85,7 @@ void Cases(CaseMaker& make) {
                  const Shape& declared = {}) {
     const int32_t dim = a.multiplier > 0 ? 3 : 4;
     const int64_t channels = a.weights > 0 ? a.weights : w[static_cast<size_t>(dim)];
-    weighted_sum::AddConvolutionCases(make, MakeAttrs(a), x, w, channels, dim, note, declared);
+    weighted_sum::FormCases(make, {MakeAttrs(a), x, w, channels, dim, note, declared});
   };
   Conv3dAttrs a;
   add(a, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, "one element");
@@ -117,8 +117,8 @@ void Cases(CaseMaker& make) {
   a.multiplier = 2;
   a.stride = {2, 2, 1};
   add(a, {7, 5, 4, 2, 1}, {3, 2, 2, 4, 1}, "depthwise, two of each");
-  weighted_sum::AddConvolutionTypes(make, MakeAttrs(Conv3dAttrs{}), {9, 4, 3, 2, 1},
-                                    {3, 2, 2, 2, 5}, 5, 4);
+  weighted_sum::TypeCases(
+      make, {MakeAttrs(Conv3dAttrs{}), {9, 4, 3, 2, 1}, {3, 2, 2, 2, 5}, 5, 4, "types"});
   a = {};
   a.padding = PadType::SAME;
   make.Of(a)

@@ -1,4 +1,4 @@
-// What convolutions share (tim/vx/weighted_sum.h): shapes, reference, launches, cases.
+// What convolutions share (tim/vx/weighted_sum.h): shapes, reference, launches.
 #include <algorithm>
 #include <string>
 
@@ -234,54 +234,6 @@ Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& reques
   spec.flops = 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms) /
                static_cast<double>(unused);
   return Launches{spec};
-}
-
-void AddConvolutionCases(CaseMaker& make, const AnyAttrs& attrs, const Shape& x, const Shape& w,
-                         int64_t channels, int32_t channel_dim, const char* note,
-                         const Shape& declared) {
-  using namespace cases;
-  make.Of(attrs)
-      .In(F32(x), -3, 3)
-      .Const(F32(w), -1, 1)
-      .Const(F32({channels}), -2, 2)
-      .Out(F32(declared))
-      .Note(note);
-  make.Of(attrs)
-      .In(Affine(DataType::UINT8, x, 0.026f, 121), -3, 3)
-      .Const(Affine(DataType::UINT8, w, 0.009f, 112), -1, 1)
-      .Const(I32({channels}), -3000, 3000)
-      .Out(Affine(DataType::UINT8, declared, 0.081f, 133))
-      .Note(note);
-  make.Of(attrs)
-      .In(Affine(DataType::INT8, x, 0.027f, -9), -3, 3)
-      .Const(PerChannel(DataType::INT8, w, channel_dim), -1, 1)
-      .Const(I32({channels}), -3000, 3000)
-      .Out(Affine(DataType::INT8, declared, 0.083f, 5))
-      .Note(note);
-}
-
-void AddConvolutionTypes(CaseMaker& make, const AnyAttrs& attrs, const Shape& x, const Shape& w,
-                         int64_t channels, int32_t channel_dim, const Shape& declared) {
-  using namespace cases;
-  make.Of(attrs)
-      .In(F32(x), -3, 3)
-      .Const(F32(w), -1, 1)
-      .Const(F32({channels}), -2, 2)
-      .Out(F32(declared))
-      .Note("types")
-      .EachType(channel_dim);
-  make.Of(attrs)
-      .In(F32(x), -3, 3)
-      .In(F32(w), -1, 1)
-      .In(F32({channels}), -2, 2)
-      .Out(F32(declared))
-      .Note("computed kernel and bias");
-  make.Of(attrs).In(F32(x), -3, 3).In(F32(w), -1, 1).Out(F32(declared)).Note("no bias");
-  make.Of(attrs)
-      .In(Affine(DataType::UINT8, x, 0.026f, 121), -3, 3)
-      .In(Affine(DataType::UINT8, w, 0.009f, 112), -1, 1)
-      .Out(Affine(DataType::UINT8, declared, 0.081f, 133))
-      .Note("computed kernel, no bias");
 }
 
 }  // namespace tim::vx::weighted_sum

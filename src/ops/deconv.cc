@@ -75,8 +75,8 @@ void Cases(CaseMaker& make) {
                  const Shape& declared = {}) {
     const int32_t dim = w[3] == 1 ? 2 : 3;
     const int64_t channels = a.oc_count > 0 ? a.oc_count : a.group > 1 ? w[2] * w[3] : w[3];
-    weighted_sum::AddConvolutionCases(make, MakeAttrs(a), x, w, channels, a.group > 1 ? dim : 3,
-                                      note, declared);
+    weighted_sum::FormCases(make,
+                            {MakeAttrs(a), x, w, channels, a.group > 1 ? dim : 3, note, declared});
   };
   DeConv2dAttrs a;
   add(a, {1, 1, 1, 1}, {1, 1, 1, 1}, "one element");
@@ -112,7 +112,7 @@ void Cases(CaseMaker& make) {
   add(a, {9, 5, 4, 1}, {3, 3, 4, 1}, "depthwise, channels along the third dimension");
   a = {};
   a.stride = {2, 2};
-  weighted_sum::AddConvolutionTypes(make, MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3);
+  weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3, "types"});
   a.pad = {1, 1, 1, 1};
   make.Of(a)
       .In(F32({28, 28, 64, 1}))

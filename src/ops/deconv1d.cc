@@ -58,8 +58,8 @@ void Cases(CaseMaker& make) {
   auto add = [&](const DeConv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const int32_t dim = a.group > 1 && w[2] == 1 ? 1 : 2;
-    weighted_sum::AddConvolutionCases(make, MakeAttrs(a), x, w, w[static_cast<size_t>(dim)], dim,
-                                      note, declared);
+    weighted_sum::FormCases(make,
+                            {MakeAttrs(a), x, w, w[static_cast<size_t>(dim)], dim, note, declared});
   };
   DeConv1dAttrs a;
   add(a, {1, 1, 1}, {1, 1, 1}, "one element");
@@ -89,7 +89,7 @@ void Cases(CaseMaker& make) {
   add(a, {9, 4, 1}, {3, 4, 1}, "depthwise, channels along the second dimension");
   a = {};
   a.stride = 2;
-  weighted_sum::AddConvolutionTypes(make, MakeAttrs(a), {19, 2, 2}, {3, 2, 5}, 5, 2);
+  weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 2, 2}, {3, 2, 5}, 5, 2, "types"});
   a.pad = {1, 1};
   make.Of(a)
       .In(F32({500, 64, 1}))

@@ -55,7 +55,7 @@ void Cases(CaseMaker& make) {
   using namespace cases;
   auto add = [&](const GroupedConv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
-    weighted_sum::AddConvolutionCases(make, MakeAttrs(a), x, w, w[2], 2, note, declared);
+    weighted_sum::FormCases(make, {MakeAttrs(a), x, w, w[2], 2, note, declared});
   };
   GroupedConv1dAttrs a;
   add(a, {1, 1, 1}, {1, 1, 1}, "one element");
@@ -83,7 +83,7 @@ void Cases(CaseMaker& make) {
   add(a, {12, 4, 1}, {3, 2, 4}, "a kernel with more channels than a group");
   add(a, {12, 4, 1}, {3, 1, 4}, "positions beyond the input", {13, 4, 1});
   a.group = 2;
-  weighted_sum::AddConvolutionTypes(make, MakeAttrs(a), {19, 4, 2}, {3, 2, 6}, 6, 2);
+  weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 4, 2}, {3, 2, 6}, 6, 2, "types"});
   a.group = 4;
   make.Of(a)
       .In(F32({1000, 64, 1}))

@@ -56,7 +56,7 @@ void Cases(CaseMaker& make) {
   using namespace cases;
   auto add = [&](const GroupedConv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
-    weighted_sum::AddConvolutionCases(make, MakeAttrs(a), x, w, w[3], 3, note, declared);
+    weighted_sum::FormCases(make, {MakeAttrs(a), x, w, w[3], 3, note, declared});
   };
   GroupedConv2dAttrs a;
   add(a, {1, 1, 1, 1}, {1, 1, 1, 1}, "one element");
@@ -82,7 +82,7 @@ void Cases(CaseMaker& make) {
   add(a, {9, 5, 4, 1}, {3, 3, 1, 8}, "explicit pads, dilation 0");
   a = {};
   a.group = 2;
-  weighted_sum::AddConvolutionTypes(make, MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3);
+  weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3, "types"});
   a.padding = PadType::SAME;
   a.group = 4;
   make.Of(a)

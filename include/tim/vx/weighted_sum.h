@@ -179,15 +179,5 @@ struct ConvolutionOp {
                                                  {"general", AcceptsGeneral, General}};
 };
 
-/// Cases of one form: float32, uint8, int8 with a scale per channel (along dimension `channel_dim`
-/// of the kernel). `channels` of the output; `declared`: its shape, {} = inferred.
-TIMCL_API void AddConvolutionCases(CaseMaker& make, const AnyAttrs& attrs, const Shape& x,
-                                   const Shape& w, int64_t channels, int32_t channel_dim,
-                                   const char* note, const Shape& declared = {});
-/// The form with each element type, computed and constant operands, and no bias.
-TIMCL_API void AddConvolutionTypes(CaseMaker& make, const AnyAttrs& attrs, const Shape& x,
-                                   const Shape& w, int64_t channels, int32_t channel_dim,
-                                   const Shape& declared = {});
-
 }  // namespace tim::vx::weighted_sum
 #endif  // TIM_VX_WEIGHTED_SUM_H_
