@@ -200,6 +200,7 @@ class Lowering {
     v.type = tensor->type();
     v.name = tensor->Name();
     v.infer_shape = tensor->open_shape();
+    v.scalar = tensor->IsScalar() && v.type.shape == Shape{1};
     v.storage = tensor->storage();
     if (tensor->IsConstTensor()) {
       v.role = ir::Role::kConstant;

@@ -29,6 +29,8 @@ struct Value {
   int producer = -1;  // node id
   /// The shape was left open (TRANSIENT, or declared {}): inference sets it.
   bool infer_shape = false;
+  /// Its one element is a scalar: see TensorView::is_scalar.
+  bool scalar = false;
 };
 
 struct Node {

@@ -25,6 +25,9 @@ std::string TensorView::label() const {
 bool TensorView::is_const() const {
   return present() && graph_->value(value_).role == ir::Role::kConstant;
 }
+bool TensorView::is_scalar() const {
+  return present() && (shape().empty() || graph_->value(value_).scalar);
+}
 bool TensorView::is_graph_input() const {
   return present() && graph_->value(value_).role == ir::Role::kInput;
 }

@@ -1,38 +1,51 @@
-// Pad: adds cells around a tensor.  Source: ONNX Pad-13; tf.pad.
+// Pad and PadV2: add cells around a tensor.  Source: ONNX Pad-13; tf.pad.
 #include "tim/vx/ops/pad.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "tim/vx/op_kit.h"
+#include "tim/vx/ops/pad_v2.h"
 
 namespace tim::vx::ops {
 
 TIMCL_ENUM(Pad::pad_mode_type, {Pad::PAD_MODE_CONSTANT, "CONSTANT"}, {Pad::PAD_MODE_EDGE, "EDGE"},
            {Pad::PAD_MODE_SYMMETRIC, "SYMMETRIC"}, {Pad::PAD_MODE_REFLECT, "REFLECT"});
+TIMCL_ENUM(PadV2::pad_mode_type, {PadV2::PAD_MODE_CONSTANT, "CONSTANT"},
+           {PadV2::PAD_MODE_EDGE, "EDGE"}, {PadV2::PAD_MODE_SYMMETRIC, "SYMMETRIC"},
+           {PadV2::PAD_MODE_REFLECT, "REFLECT"});
 
 namespace {
 
 using std::to_string;
 
-struct PadAttrs {
+/// Of the class Pad or PadV2, whose modes have the same numbers.
+template <class Class, class Number>
+struct AttrsOfClass {
   std::vector<uint32_t> front_size;  // one entry per dimension, 0 = fastest
   std::vector<uint32_t> back_size;
-  int32_t const_val = 0;  // a real number, quantized like the output
-  Pad::pad_mode_type pad_mode = Pad::PAD_MODE_CONSTANT;
+  Number const_val = 0;  // a real number, quantized like the output
+  typename Class::pad_mode_type pad_mode = Class::PAD_MODE_CONSTANT;
   TIMCL_FIELDS(front_size, back_size, const_val, pad_mode)
 };
+using PadAttrs = AttrsOfClass<Pad, int32_t>;
+using PadV2Attrs = AttrsOfClass<PadV2, float>;
+static_assert(static_cast<int>(PadV2::PAD_MODE_REFLECT) == Pad::PAD_MODE_REFLECT &&
+              static_cast<int>(PadV2::PAD_MODE_SYMMETRIC) == Pad::PAD_MODE_SYMMETRIC &&
+              static_cast<int>(PadV2::PAD_MODE_EDGE) == Pad::PAD_MODE_EDGE);
 
+template <class Attrs>
 Status Verify(const OpView& op) {
-  const auto& a = op.attrs<PadAttrs>();
+  const auto& a = op.attrs<Attrs>();
   const Shape& x = op.in(0).shape();
   if (a.front_size.size() != x.rank() || a.back_size.size() != x.rank()) {
     return op.Error(Code::kInvalidArgument,
                     "attributes front_size and back_size have " + to_string(a.front_size.size()) +
                         " and " + to_string(a.back_size.size()) + " entries for " + op.in_label(0));
   }
-  for (size_t d = 0; d < x.rank() && a.pad_mode >= Pad::PAD_MODE_SYMMETRIC; ++d) {
-    const int64_t most = a.pad_mode == Pad::PAD_MODE_REFLECT ? x[d] - 1 : x[d];
+  for (size_t d = 0; d < x.rank() && static_cast<int>(a.pad_mode) >= Pad::PAD_MODE_SYMMETRIC; ++d) {
+    const int64_t most = static_cast<int>(a.pad_mode) == Pad::PAD_MODE_REFLECT ? x[d] - 1 : x[d];
     if (std::max(a.front_size[d], a.back_size[d]) > most) {
       return op.Error(Code::kInvalidArgument,
                       "dimension " + to_string(d) + " of " + op.in_label(0) +
@@ -43,15 +56,16 @@ Status Verify(const OpView& op) {
   return Status();
 }
 
+template <class Attrs>
 Result<Shapes> Infer(const OpView& op) {
-  const auto& a = op.attrs<PadAttrs>();
+  const auto& a = op.attrs<Attrs>();
   Shape y = op.in(0).shape();
   for (size_t d = 0; d < y.rank(); ++d) y[d] += int64_t{a.front_size[d]} + a.back_size[d];
   return Shapes{y};
 }
 
 /// The cell of the input behind position c of a dimension, -1 where the constant stands.
-int64_t Source(int64_t c, int64_t extent, Pad::pad_mode_type mode) {
+int64_t Source(int64_t c, int64_t extent, int mode) {
   if (c >= 0 && c < extent) return c;
   switch (mode) {
     case Pad::PAD_MODE_EDGE:
@@ -65,15 +79,16 @@ int64_t Source(int64_t c, int64_t extent, Pad::pad_mode_type mode) {
   }
 }
 
+template <class Attrs>
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const auto& a = op.attrs<PadAttrs>();
+  const auto& a = op.attrs<Attrs>();
   const TensorType &tx = op.in(0).type(), &ty = op.out(0).type();
   const Shape &x = tx.shape, &y = ty.shape;
   for (int64_t i = 0; i < ty.count(); ++i) {
     int64_t rest = i, from = 0, stride = 1;
     bool inside = true;
     for (size_t d = 0; d < y.rank(); ++d) {
-      const int64_t c = Source(rest % y[d] - a.front_size[d], x[d], a.pad_mode);
+      const int64_t c = Source(rest % y[d] - a.front_size[d], x[d], static_cast<int>(a.pad_mode));
       inside = inside && c >= 0;
       from += c * stride;
       stride *= x[d];
@@ -88,18 +103,36 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
+/// The constant as a kernel stores it: in the arithmetic of whole numbers it is cut, not rounded.
+template <class Number>
+float ConstantOf(const OpView& op, Number value) {
+  const TensorType& y = op.out(0).type();
+  if (!IsInteger(y.dtype) || y.quantized()) return static_cast<float>(value);
+  const double real = static_cast<double>(value);
+  if (std::isnan(real)) return 0;
+  return static_cast<float>(std::clamp(std::nearbyint(real), static_cast<double>(LowestOf(y.dtype)),
+                                       static_cast<double>(HighestOf(y.dtype))));
+}
+
+template <class Attrs>
 Result<KernelOffer> Accepts(const OpView& op, const KernelRequest&) {
-  const auto& a = op.attrs<PadAttrs>();
-  if (a.pad_mode == Pad::PAD_MODE_CONSTANT && a.const_val != 0 &&
-      static_cast<int64_t>(static_cast<float>(a.const_val)) != a.const_val) {
+  const auto& a = op.attrs<Attrs>();
+  if (static_cast<int>(a.pad_mode) != Pad::PAD_MODE_CONSTANT) return KernelOffer{};
+  const double value = static_cast<double>(a.const_val);
+  if (std::is_integral_v<decltype(a.const_val)> && static_cast<float>(value) != value) {
     return Status::Error(Code::kUnsupported,
                          "the constant " + to_string(a.const_val) + " is no float");
+  }
+  if (op.out(0).dtype() == DataType::INT64 && !(std::fabs(value) < 9e18)) {
+    return Status::Error(Code::kUnsupported,
+                         "the constant " + to_string(a.const_val) + " is no 64-bit integer");
   }
   return KernelOffer{};
 }
 
+template <class Attrs>
 Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  const auto& a = op.attrs<PadAttrs>();
+  const auto& a = op.attrs<Attrs>();
   const Shape& x = op.in(0).shape();
   struct Dimension {
     int64_t out, in, front;
@@ -134,13 +167,13 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
        .entry = "pad",
        .operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")},
        .sizes = {{"LENGTH", dims[0].out}, {"ITEMS", items}},
-       .reals = {{"VALUE", static_cast<float>(a.const_val)}},
+       .reals = {{"VALUE", ConstantOf(op, a.const_val)}},
        .defines = {{"MODE", static_cast<int>(a.pad_mode)}, {"RANK", dims.size()}, {"RUN", run}},
        .global = Grid(items),
        .local = {64, 1, 1}}};
 }
 
-constexpr KernelCandidate kKernels[] = {{"general", Accepts, General}};
+constexpr KernelCandidate kKernels[] = {{"general", Accepts<PadAttrs>, General<PadAttrs>}};
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -176,14 +209,51 @@ void Cases(CaseMaker& make) {
 constexpr OpDef kPad = {.name = "Pad",
                         .types = "copyable -> copyable",
                         .schema = &kAttrSchema<PadAttrs>,
-                        .verify = Verify,
-                        .infer = Infer,
-                        .reference = Reference,
+                        .verify = Verify<PadAttrs>,
+                        .infer = Infer<PadAttrs>,
+                        .reference = Reference<PadAttrs>,
                         .kernels = kKernels,
                         .layout = LayoutRule::FollowsAxis("", "front_size back_size"),
                         .declared = Declared::kMustMatch,
                         .tolerance = Tolerance::Exact(),
                         .cases = TIMCL_CASES(Cases)};
+
+constexpr KernelCandidate kPadV2Kernels[] = {{"general", Accepts<PadV2Attrs>, General<PadV2Attrs>}};
+
+void PadV2Cases(CaseMaker& make) {
+  using namespace cases;
+  using A = PadV2Attrs;
+  for (PadV2::pad_mode_type mode : {PadV2::PAD_MODE_CONSTANT, PadV2::PAD_MODE_EDGE,
+                                    PadV2::PAD_MODE_SYMMETRIC, PadV2::PAD_MODE_REFLECT}) {
+    make.Of(A{{0}, {0}, 3, mode}).In(F32({1})).Note("nothing");
+    make.Of(A{{1, 2, 0, 0}, {2, 0, 0, 1}, -2.25f, mode}).In(F32({9, 7, 3, 2})).Note("modes");
+    make.Of(A{{0, 1}, {1, 0}, 0.5f, mode}).In(F32({37, 3})).Note("beyond a vector");
+  }
+  for (float value : {0.0f, 0.4f, -1e30f, INFINITY, std::nanf("")}) {
+    make.Of(A{{1, 1}, {1, 1}, value}).In(F32({6, 4})).Note("constants");
+    make.Of(A{{1, 1}, {1, 1}, value}).In(U8({6, 4})).Note("constants");
+    make.Of(A{{1, 1}, {1, 1}, value}).In(F16({6, 4})).Note("constants");
+    make.Of(A{{1, 1}, {1, 1}, value}).In(I32({6, 4})).Note("constants");
+  }
+  for (float value : {2.5f, -3.7f, 2.9f}) {
+    make.Of(A{{1, 1}, {1, 1}, value}).In(I32({6, 4})).Note("rounded");
+    make.Of(A{{1}, {1}, value}).In(Plain(DataType::INT64, {6})).Note("rounded");
+  }
+  make.Of(A{{1, 0, 2}, {0, 2, 1}, 1.25f}).In(F32({7, 5, 3})).Note("types").EachType();
+  make.Of(A{{1, 1, 0, 0}, {1, 1, 0, 0}, 0}).In(F32({56, 56, 64, 1})).Note("64 channels").Bench();
+}
+
+constexpr OpDef kPadV2 = {.name = "PadV2",
+                          .types = "copyable -> copyable",
+                          .schema = &kAttrSchema<PadV2Attrs>,
+                          .verify = Verify<PadV2Attrs>,
+                          .infer = Infer<PadV2Attrs>,
+                          .reference = Reference<PadV2Attrs>,
+                          .kernels = kPadV2Kernels,
+                          .layout = LayoutRule::FollowsAxis("", "front_size back_size"),
+                          .declared = Declared::kMustMatch,
+                          .tolerance = Tolerance::Exact(),
+                          .cases = TIMCL_CASES(PadV2Cases)};
 
 }  // namespace
 
@@ -199,6 +269,21 @@ Pad::Pad(Graph* graph, const std::vector<uint32_t>& front_size,
     : Pad(graph, front_size, back_size, const_val, PAD_MODE_CONSTANT) {}
 #endif
 
-TIMCL_OPS(pad) { Add(kPad); }
+TIMCL_OP_CLASS_WITH(PadV2, PadV2Attrs,
+                    (const std::vector<uint32_t>& front_size,
+                     const std::vector<uint32_t>& back_size, float const_val,
+                     pad_mode_type pad_mode),
+                    (front_size, back_size, const_val, pad_mode), front_size_(front_size),
+                    back_size_(back_size), const_val_(const_val), pad_mode_(pad_mode));
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+PadV2::PadV2(Graph* graph, const std::vector<uint32_t>& front_size,
+             const std::vector<uint32_t>& back_size, float const_val)
+    : PadV2(graph, front_size, back_size, const_val, PAD_MODE_CONSTANT) {}
+#endif
+
+TIMCL_OPS(pad) {
+  Add(kPad);
+  Add(kPadV2);
+}
 
 }  // namespace tim::vx::ops

@@ -27,6 +27,10 @@ namespace {
 using testing::HasSubstr;
 using Two = std::array<uint32_t, 2>;
 using Four = std::array<uint32_t, 4>;
+using Three = std::array<uint32_t, 3>;
+using Six = std::array<uint32_t, 6>;
+using Signed3 = std::array<int32_t, 3>;
+using Signed6 = std::array<int32_t, 6>;
 using Words = std::vector<uint32_t>;
 using Ints = std::vector<int32_t>;
 
@@ -373,6 +377,113 @@ TEST(CloneTest, EveryOperatorClass) {
   ExpectClones<ops::Mod>();
   ExpectClones<ops::Mod>(1);
   ExpectClones<ops::Dropout>(0.25f);
+  ExpectClones<ops::GroupedConv2d>(PadType::SAME, Two{2, 1}, Two{1, 3}, 2, DataLayout::CWHN,
+                                   DataLayout::OcIcWH);
+  ExpectClones<ops::GroupedConv2d>(Four{1, 2, 3, 4}, Two{2, 1}, Two{1, 3}, 4);
+  ExpectClones<ops::Conv1d>(PadType::SAME, 2u, 3u, 2, DataLayout::CWHN, DataLayout::OcIcWH);
+  ExpectClones<ops::Conv1d>(Two{1, 2}, 2u, 3u);
+  ExpectClones<ops::Conv1d>(8, PadType::VALID, 3u, 2u, 1u);
+  ExpectClones<ops::Conv1d>(8, PadType::AUTO, 3u, 2u, 1u, Two{1, 2}, 4);
+  ExpectClones<ops::GroupedConv1d>(PadType::NONE, Two{1, 2}, 3u, 2u, 4u, DataLayout::CWHN,
+                                   DataLayout::OcIcWH);
+  ExpectClones<ops::GroupedConv1d>(PadType::SAME, 3u, 2u, 4u);
+  ExpectClones<ops::Conv3d>(PadType::SAME, Signed3{2, 1, 3}, Signed3{1, 3, 2}, 2, DataLayout::CWHDN,
+                            DataLayout::OcIcWHD);
+  ExpectClones<ops::Conv3d>(Signed6{1, 2, 3, 4, 5, 6}, Signed3{2, 1, 3}, Signed3{1, 3, 2});
+  ExpectClones<ops::Conv3d>(8, PadType::VALID, Signed3{3, 5, 1}, Signed3{1, 2, 1},
+                            Signed3{2, 1, 1});
+  ExpectClones<ops::Conv3d>(8, PadType::AUTO, Signed3{3, 5, 1}, Signed3{1, 2, 1}, Signed3{2, 1, 1},
+                            Signed6{0, 1, 2, 3, 4, 5});
+  ExpectClones<ops::DeConv2d>(8, PadType::SAME, Two{3, 5}, Two{2, 1}, Two{1, 0}, DataLayout::CWHN,
+                              DataLayout::OcIcWH);
+  ExpectClones<ops::DeConv2d>(8, PadType::SAME, Two{3, 5}, Two{2, 1}, Two{1, 0}, Four{1, 2, 3, 4},
+                              8u);
+  ExpectClones<ops::DeConv1d>(PadType::SAME, 2u, 1u, 4u, DataLayout::CWHN, DataLayout::OcIcWH);
+  ExpectClones<ops::DeConv1d>(Two{1, 2}, 2u, 1u, 4u);
+  ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u);
+  ExpectClones<ops::DeConv1d>(8, PadType::VALID, 3u, 2u, 1u, Two{1, 2}, 4u);
+  ExpectClones<ops::DeConv1d>(PadType::VALID, 2u, 1u, Two{1, 2}, 4u, DataLayout::CWHN,
+                              DataLayout::OcIcWH);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, PadType::SAME, 3u, 2u, RoundType::CEILING,
+                            DataLayout::CWHN);
+  ExpectClones<ops::Pool1d>(PoolType::MAX, Two{1, 0}, 3u, 2u);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, 7u);
+  ExpectClones<ops::Pool1d>(PoolType::AVG, 8u, 3u);
+  ExpectClones<ops::MaxPool3d>(RoundType::CEILING, Three{3, 2, 1}, Three{1, 2, 3},
+                               Six{1, 2, 3, 4, 5, 6}, PadType::NONE, DataLayout::CWHDN);
+  ExpectClones<ops::MaxpoolWithArgmax>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                       DataLayout::CWHN);
+  ExpectClones<ops::MaxpoolWithArgmax2>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                        DataLayout::CWHN);
+  ExpectClones<ops::MaxpoolGrad>(PadType::SAME, Two{3, 2}, Two{2, 1}, RoundType::CEILING,
+                                 DataLayout::CWHN);
+  ExpectClones<ops::MaxUnpool2d>(Two{6, 4}, Two{2, 3}, DataLayout::CWHN);
+  ExpectClones<ops::RoiAlign>(3, 2, 4.0f, 8.0f, 1, 0, DataLayout::CWHN);
+  ExpectClones<ops::RoiPool>(PoolType::MAX, 0.5f, Two{3, 2}, DataLayout::CWHN);
+  using Rnn = ops::UnidirectionalSequenceRnn;
+  ExpectClones<Rnn>(Rnn::kRELU1, true);
+  ExpectClones<ops::UnidirectionalSequenceRnnExt>(Rnn::kRELU);
+  using BiRnn = ops::BidirectionalSequenceRnn;
+  ExpectClones<BiRnn>(BiRnn::kSIGMOID, true, false);
+  ExpectClones<BiRnn>(BiRnn::kTANH, false, true);
+  ExpectClones<ops::BidirectionalSequenceRnnExt>(BiRnn::kRELU6);
+  using Gru = ops::UnidirectionalSequenceGRU;
+  ExpectClones<ops::GRUCell>(3u, ops::GRUCell::kRELU, ops::GRUCell::kHARDSIGMOID, false);
+  ExpectClones<Gru>(3u, Gru::kRELU6, Gru::kNONE, false, true, false);
+  using Lstm = ops::UnidirectionalSequenceLstm;
+  ExpectClones<Lstm>(1.5f, 2.5f, Lstm::kRELU, 0.5f, true, Lstm::kHARDSIGMOID, true);
+  using BiLstm = ops::BidirectionalSequenceLstm;
+  ExpectClones<BiLstm>(1.5f, 2.5f, BiLstm::kRELU1, 0.5f, true, BiLstm::kHARDSIGMOID, true);
+  ExpectClones<ops::Svdf>(2, 3, 4);
+  const std::vector<int32_t> axes = {1, -1};
+  ExpectClones<ops::ReduceMin>(axes, true);
+  ExpectClones<ops::ReduceMax>(axes, true);
+  ExpectClones<ops::ReduceAny>(axes, true);
+  ExpectClones<ops::ReduceAll>(axes, true);
+  ExpectClones<ops::ReduceProd>(axes, true);
+  ExpectClones<ops::ReduceMean>(axes, true);
+  ExpectClones<ops::ReduceSum>(axes, false);
+  ExpectClones<ops::Moments>(axes, true);
+  ExpectClones<ops::LogSoftmax>(-2, 0.5f);
+  ExpectClones<ops::Matmul>(true, false, false, true);
+  ExpectClones<ops::Gather>(1, 2);
+  ExpectClones<ops::GatherNd>();
+  ExpectClones<ops::GatherElements>(2);
+  ExpectClones<ops::EmbeddingLookup>();
+  ExpectClones<ops::HashtableLookup>();
+  ExpectClones<ops::ArgMin>(-1);
+  ExpectClones<ops::ArgMax>(2);
+  ExpectClones<ops::Topk>(3u, 1);
+  ExpectClones<ops::OneHot>(5, 2.5f, -1.5f, 1);
+  ExpectClones<ops::ScatterND>(Words{4, 3});
+  ExpectClones<ops::ScatterND_ONNX_V16>(ops::ScatterND_ONNX_V16::REDUCTION_MAX);
+
+  ExpectClones<ops::BatchNorm>(1e-3f);
+  ExpectClones<ops::BatchNorm>(1e-3f, DataLayout::CWHN);
+  ExpectClones<ops::InstanceNormalization>();
+  ExpectClones<ops::InstanceNormalization>(1e-3f, DataLayout::CWHN);
+  ExpectClones<ops::LayerNormalization>(2);
+  ExpectClones<ops::LayerNormalization>(-1, 1e-3f);
+  ExpectClones<ops::L2Normalization>(2);
+  ExpectClones<ops::LRN>(5u, 0.25f, 0.75f, 2.0f, 2);
+  ExpectClones<ops::Resize>(ResizeType::BILINEAR, 0.5f, true, false, 0, 0);
+  ExpectClones<ops::Resize>(ResizeType::AREA, 0.0f, false, true, 5, 7, DataLayout::CWHN);
+  ExpectClones<ops::Resize1d>(ResizeType::BILINEAR, 0.0f, true, false, 5);
+  ExpectClones<ops::Resize1d>(ResizeType::BILINEAR, 2.0f, false, true, 0, DataLayout::CWHN);
+  ExpectClones<ops::DepthToSpace>(2);
+  ExpectClones<ops::DepthToSpace>(2, DataLayout::CWHN);
+  ExpectClones<ops::DepthToSpace>(2, ops::DepthToSpace::CRD_mode, DataLayout::CWHN);
+  ExpectClones<ops::SpaceToDepth>(std::vector<int>{2, 3}, DataLayout::CWHN);
+  ExpectClones<ops::Space2Batch>(std::vector<int>{2, 3}, std::vector<int>{1, 0, 2, 3});
+  ExpectClones<ops::Batch2Space>(std::vector<int>{2, 3}, std::vector<int>{1, 0, 2, 3});
+  ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f);
+  ExpectClones<ops::PadV2>(Words{1, 0}, Words{0, 3}, 0.5f, ops::PadV2::PAD_MODE_REFLECT);
+  ExpectClones<ops::ShuffleChannel>(3, -1);
+  ExpectClones<ops::Reorg>(2u);
+  ExpectClones<ops::SignalFrame>(4u, 2u);
+  ExpectClones<ops::SignalFrame>(4u, 2u, 1u, 2u);
+  ExpectClones<ops::SpatialTransformer>(3u, 4u, true, false, true, false, true, false, 1.0f, 2.0f,
+                                        3.0f, 4.0f, 5.0f, 6.0f, true);
 
   // Newer operators have a file of their own.
   std::string files;

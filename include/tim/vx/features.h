@@ -1,6 +1,6 @@
 // Feature macros that callers of the original API test before they name an operator. A macro is
-// defined here only while its operator exists; those of CumSum, Mod, MaxPool3d, the arg-max pools,
-// ScatterND_ONNX_V16, GatherElements and TinyYolov4Postprocess arrive with their headers.
+// defined here only while its operator exists; those of CumSum, Mod, MaxPool3d, the arg-max pools
+// and TinyYolov4Postprocess arrive with their headers.
 #ifndef TIM_VX_FEATURES_H_
 #define TIM_VX_FEATURES_H_
 
@@ -24,6 +24,13 @@
 #endif
 #ifndef _VSI_NN_OP_CELU_H
 #define _VSI_NN_OP_CELU_H 1
+#endif
+
+#ifndef VSI_FEAT_OP_SCATTER_ND_UPDATE
+#define VSI_FEAT_OP_SCATTER_ND_UPDATE 1
+#endif
+#ifndef _VSI_NN_OP_GATHER_ELEMENTS_H
+#define _VSI_NN_OP_GATHER_ELEMENTS_H 1
 #endif
 
 #endif  // TIM_VX_FEATURES_H_

@@ -49,6 +49,8 @@ class TIMCL_API TensorView {
   const std::string& name() const;  // "" when unnamed
   std::string label() const;        // "'main' f32[56,56,24,1]"
   bool is_const() const;
+  /// Rank 0, or flagged by Tensor::SetScalar (the shape is then {1}). Gather and Stack look at it.
+  bool is_scalar() const;
   bool is_graph_input() const;
   bool is_graph_output() const;
   /// Dense bytes of a constant; null for everything else.

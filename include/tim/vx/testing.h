@@ -77,7 +77,7 @@ class TIMCL_API CaseBuilder {
   CaseBuilder& Bench();
   /// Instead of this one case: the same with each element type that the op declares for each
   /// operand, in two combinations, quantized and plain. Per-channel weights have their channels
-  /// along the last dimension of input `i`'s shape unless `channel_dim` says otherwise.
+  /// along dimension `channel_dim` of the operand, or its last one.
   void EachType(int channel_dim = -1);
   /// The same in one combination, for ops of which each type is a kernel to compile: all operands
   /// in step, quantized results with a scale of their own.

@@ -3,6 +3,7 @@
 #ifndef TIM_VX_WEIGHTED_SUM_H_
 #define TIM_VX_WEIGHTED_SUM_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -111,6 +112,72 @@ TIMCL_API void FormCases(CaseMaker& make, const CaseForm& form);
 TIMCL_API void TypeCases(CaseMaker& make, const CaseForm& form, bool brief = false);
 /// A case for the benchmarks, in float32.
 TIMCL_API void BenchCase(CaseMaker& make, const CaseForm& form);
+
+// Convolutions over the leading axes of an input {W[, H[, D]], C, N}.
+
+/// A convolution, or a transposed one: the gradient of a convolution, which adds each input cell
+/// times the kernel to the output, `stride` apart.
+struct Convolution {
+  /// Along W, H, D; an axis that the op lacks has one cell.
+  std::array<Window, 3> axes = {};
+  int64_t channels = 1, images = 1;  // of the input
+  int64_t out_channels = 1;
+  /// Output channel o reads the `used` input channels from o / group * used on. Its slice of the
+  /// kernel has `per_slice` of them, of which the first count.
+  int64_t group = 1, used = 1, per_slice = 1;
+  bool transposed = false;
+};
+/// Several images and channels; windows are still to be set.
+TIMCL_API Convolution PlainConvolution(const OpView& op);
+/// Depthwise with `multiplier` output channels for each input channel.
+TIMCL_API Convolution DepthwiseConvolution(const OpView& op, int64_t multiplier);
+/// kInvalidArgument unless `group` is positive and divides the channels of the input and the
+/// slices of the kernel, along the dimensions before the last and the last.
+TIMCL_API Status CheckGroup(const OpView& op, int64_t group);
+/// A transposed convolution with as many output channels as `out_channels` says, or the kernel has
+/// where that is 0; with `group` one input channel for each output channel. Windows are still to be
+/// set.
+TIMCL_API Convolution TransposedConvolution(const OpView& op, int64_t out_channels, int64_t group);
+/// kInvalidArgument unless `group` is 1 or the number of output channels and of input channels, and
+/// the channels of a per-channel kernel lie where the output channels do.
+TIMCL_API Status CheckTransposed(const OpView& op, const Convolution& c, int64_t group);
+/// The positions of a transposed window.
+TIMCL_API int64_t TransposedOut(const Window& w, int64_t output_padding);
+/// A front pad (PadType::SAME): half of what a declared extent cuts off a window without pads.
+TIMCL_API int64_t SharedCut(const Window& w, int64_t output_padding, int64_t declared);
+/// Checks the kernel's slices and channels and the bias; then {extents, out_channels, images}.
+TIMCL_API Result<Shapes> ConvolutionShapes(const OpView& op, const Convolution& c,
+                                           std::vector<int64_t> extents);
+TIMCL_API Status ConvolutionReference(const OpView& op, const Convolution& c,
+                                      const ref::Inputs& ins, ref::Outputs& outs);
+TIMCL_API Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelRequest& request,
+                                            const Convolution& c);
+TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const Convolution& c);
+TIMCL_API Result<KernelOffer> AcceptsConvolution(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
+                                             const Convolution& c);
+
+/// Reference and kernels of an op that kOf describes.
+template <Convolution (*kOf)(const OpView&)>
+struct ConvolutionOp {
+  static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+    return ConvolutionReference(op, kOf(op), ins, outs);
+  }
+  static Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
+    return AcceptsPixels(op, request, kOf(op));
+  }
+  static Result<Launches> Tile(const OpView& op, const KernelRequest&) {
+    return PixelsLaunch(op, kOf(op));
+  }
+  static Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest&) {
+    return AcceptsConvolution(op, kOf(op));
+  }
+  static Result<Launches> General(const OpView& op, const KernelRequest& request) {
+    return ConvolutionLaunch(op, request, kOf(op));
+  }
+  static constexpr KernelCandidate kKernels[] = {{"tile", AcceptsTile, Tile},
+                                                 {"general", AcceptsGeneral, General}};
+};
 
 }  // namespace tim::vx::weighted_sum
 #endif  // TIM_VX_WEIGHTED_SUM_H_

@@ -1,0 +1,188 @@
+// Conv1d: convolution in one dimension, also depthwise.  Source: ONNX Conv-11;
+// torch.nn.functional.conv1d.
+#include "tim/vx/ops/conv1d.h"
+
+#include <string>
+
+#include "tim/vx/weighted_sum.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using std::to_string;
+
+struct Conv1dAttrs {
+  uint32_t stride = 1;
+  uint32_t dilation = 1;
+  PadType padding = PadType::AUTO;
+  std::array<uint32_t, 2> pad = {0, 0};  // front, rear; not used by VALID
+  int32_t multiplier = 0;                // depthwise when positive
+  int32_t weights = 0;                   // kept for Clone, as ksize
+  uint32_t ksize = 0;
+  DataLayout input_layout = DataLayout::WCN;  // read by layout inference alone, as kernel_layout
+  DataLayout kernel_layout = DataLayout::WIcOc;
+  TIMCL_FIELDS(stride, dilation, padding, pad, multiplier, weights, ksize, input_layout,
+               kernel_layout)
+};
+
+/// The window with the pads as given; SAME gives none.
+Window WindowOf(const OpView& op, PadType padding) {
+  const auto& a = op.attrs<Conv1dAttrs>();
+  return MakeWindow(op.in(0).shape()[0], op.in(1).shape()[0], a.stride, a.dilation, padding,
+                    a.pad[0], a.pad[1]);
+}
+Window GivenWindow(const OpView& op) {
+  const PadType padding = op.attrs<Conv1dAttrs>().padding;
+  return WindowOf(op, padding == PadType::SAME ? PadType::AUTO : padding);
+}
+
+weighted_sum::Convolution ChannelsOf(const OpView& op) {
+  const int64_t multiplier = op.attrs<Conv1dAttrs>().multiplier;
+  return multiplier > 0 ? weighted_sum::DepthwiseConvolution(op, multiplier)
+                        : weighted_sum::PlainConvolution(op);
+}
+
+weighted_sum::Convolution ConvolutionOf(const OpView& op) {
+  weighted_sum::Convolution c = ChannelsOf(op);
+  c.axes[0] = GivenWindow(op);
+  if (op.attrs<Conv1dAttrs>().padding == PadType::SAME) {
+    const Window same = WindowOf(op, PadType::SAME);
+    const int64_t declared = op.out(0).shape()[0];
+    if (declared == same.out() && declared > c.axes[0].out()) c.axes[0] = same;
+  }
+  return c;
+}
+using Op = weighted_sum::ConvolutionOp<ConvolutionOf>;
+
+Status Verify(const OpView& op) {
+  const auto& a = op.attrs<Conv1dAttrs>();
+  TIMCL_TRY(op.CheckRank(0, 3, 3));
+  TIMCL_TRY(op.CheckRank(1, 3, 3));
+  TIMCL_TRY(weighted_sum::CheckChannels(op, a.multiplier > 0 ? 1 : 2));
+  if (a.stride == 0) return op.Error(Code::kInvalidArgument, "attribute stride is 0");
+  if (a.multiplier < 0) {
+    return op.Error(Code::kInvalidArgument,
+                    "attribute multiplier " + to_string(a.multiplier) + " is negative");
+  }
+  return Status();
+}
+
+Result<Shapes> Infer(const OpView& op) {
+  weighted_sum::Convolution c = ChannelsOf(op);
+  c.axes[0] = GivenWindow(op);
+  return weighted_sum::ConvolutionShapes(op, c, {c.axes[0].out()});
+}
+
+void Cases(CaseMaker& make) {
+  using namespace cases;
+  auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    const bool depthwise = a.multiplier > 0;
+    weighted_sum::FormCases(
+        make, {MakeAttrs(a), x, w, w[depthwise ? 1 : 2], depthwise ? 1 : 2, note, declared});
+  };
+  Conv1dAttrs a;
+  add(a, {1, 1, 1}, {1, 1, 1}, "one element");
+  add(a, {35, 37, 2}, {1, 37, 53}, "cells alone, beyond any tile");
+  add(a, {19, 3, 2}, {4, 3, 5}, "no pads");
+  a.pad = {2, 1};
+  a.stride = 2;
+  add(a, {20, 3, 2}, {3, 3, 5}, "explicit pads, stride");
+  a.padding = PadType::VALID;
+  a.dilation = 3;
+  add(a, {20, 2, 1}, {3, 2, 4}, "valid in spite of pads, dilation");
+  a.padding = PadType::NONE;
+  a.stride = 3;
+  a.dilation = 0;
+  a.weights = 4, a.ksize = 3;
+  add(a, {20, 2, 1}, {3, 2, 4}, "explicit pads, dilation 0");
+  a = {};
+  a.padding = PadType::SAME;
+  add(a, {20, 2, 1}, {4, 2, 3}, "same, undeclared: no pads");
+  add(a, {20, 2, 1}, {4, 2, 3}, "same, declared: pads", {20, 3, 1});
+  a.stride = 2;
+  add(a, {21, 2, 1}, {6, 2, 3}, "same, declared, stride", {11, 3, 1});
+  a.pad = {3, 2};
+  add(a, {21, 2, 1}, {6, 2, 3}, "same, pads that suffice", {11, 3, 1});
+  a = {};
+  add(a, {12, 2, 1}, {3, 4, 5}, "a kernel with more channels than the input");
+  add(a, {12, 2, 1}, {3, 2, 5}, "positions beyond the input", {13, 5, 1});
+  add(a, {2, 2, 1}, {3, 2, 5}, "a window larger than the input", {2, 5, 1});
+  a.multiplier = 1;
+  add(a, {11, 5, 2}, {3, 5, 1}, "depthwise");
+  a.multiplier = 3;
+  a.stride = 2;
+  add(a, {11, 2, 2}, {3, 6, 1}, "depthwise, three of each");
+  weighted_sum::TypeCases(make, {MakeAttrs(Conv1dAttrs{}), {19, 3, 2}, {3, 3, 5}, 5, 2, "types"});
+  a = {};
+  a.pad = {4, 4};
+  make.Of(a)
+      .In(F32({1000, 64, 1}))
+      .Const(F32({9, 64, 64}))
+      .Const(F32({64}))
+      .Note("9 taps, 64 channels")
+      .Bench();
+}
+
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, warnings);
+}
+
+constexpr OpDef kConv1d = {.name = "Conv1d",
+                           .inputs = "input kernel bias?",
+                           .types = TIMCL_WEIGHTED_SUM_TYPES,
+                           .schema = &kAttrSchema<Conv1dAttrs>,
+                           .verify = Verify,
+                           .infer = Infer,
+                           .reference = Op::Reference,
+                           .kernels = Op::kKernels,
+                           .layout = LayoutRule::Fixed("input_layout kernel_layout"),
+                           .declared = Declared::kExtentWins,
+                           .tolerance = Tolerance::Sum(),
+                           .cases = TIMCL_CASES(Cases),
+                           .advise = Advise};
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+Conv1d::Conv1d(Graph* graph, PadType padding, uint32_t stride, uint32_t dilation,
+               int32_t multiplier, DataLayout input_layout, DataLayout kernel_layout)
+    : Conv1d(graph, 0, padding, 0, stride, dilation, {0, 0}, multiplier, input_layout,
+             kernel_layout) {}
+Conv1d::Conv1d(Graph* graph, const std::array<uint32_t, 2>& pad, uint32_t stride, uint32_t dilation,
+               int32_t multiplier, DataLayout input_layout, DataLayout kernel_layout)
+    : Conv1d(graph, 0, PadType::AUTO, 0, stride, dilation, pad, multiplier, input_layout,
+             kernel_layout) {}
+Conv1d::Conv1d(Graph* graph, int32_t weights, PadType padding, uint32_t ksize, uint32_t stride,
+               uint32_t dilation, int32_t multiplier, DataLayout input_layout,
+               DataLayout kernel_layout)
+    : Conv1d(graph, weights, padding, ksize, stride, dilation, {0, 0}, multiplier, input_layout,
+             kernel_layout) {}
+Conv1d::Conv1d(Graph* graph, int32_t weights, PadType padding, uint32_t ksize, uint32_t stride,
+               uint32_t dilation, const std::array<uint32_t, 2>& pad, int32_t multiplier,
+               DataLayout input_layout, DataLayout kernel_layout)
+    : BuiltinOp(graph, kConv1d,
+                MakeAttrs(Conv1dAttrs{stride, dilation, padding, pad, multiplier, weights, ksize,
+                                      input_layout, kernel_layout}),
+                input_layout),
+      weights_(static_cast<uint32_t>(weights)),
+      padding_(padding),
+      ksize_(ksize),
+      stride_(stride),
+      dilation_(dilation),
+      pad_(pad),
+      multiplier_(multiplier),
+      kernel_layout_(kernel_layout) {}
+
+std::shared_ptr<Operation> Conv1d::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<Conv1dAttrs>(*this);
+  return graph->CreateOperation<Conv1d>(a.weights, a.padding, a.ksize, a.stride, a.dilation, a.pad,
+                                        a.multiplier, a.input_layout, a.kernel_layout);
+}
+
+DataLayout Conv1d::KernelDataLayout() { return kernel_layout_; }
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(conv1d) { Add(kConv1d); }
+
+}  // namespace tim::vx::ops

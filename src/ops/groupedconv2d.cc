@@ -1,0 +1,165 @@
+// GroupedConv2d: convolution in two dimensions, channels in groups.  Source: ONNX Conv-11.
+#include "tim/vx/ops/groupedconv2d.h"
+
+#include <string>
+
+#include "tim/vx/weighted_sum.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using std::to_string;
+
+struct GroupedConv2dAttrs {
+  std::array<uint32_t, 2> stride = {1, 1};
+  std::array<uint32_t, 2> dilation = {1, 1};
+  PadType padding = PadType::AUTO;
+  std::array<uint32_t, 4> pad = {0, 0, 0, 0};  // left, right, top, bottom; used by AUTO and NONE
+  int32_t group = 1;
+  DataLayout input_layout = DataLayout::WHCN;  // read by layout inference alone, as kernel_layout
+  DataLayout kernel_layout = DataLayout::WHIcOc;
+  TIMCL_FIELDS(stride, dilation, padding, pad, group, input_layout, kernel_layout)
+};
+
+weighted_sum::Convolution ConvolutionOf(const OpView& op) {
+  const auto& a = op.attrs<GroupedConv2dAttrs>();
+  const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
+  weighted_sum::Convolution c = weighted_sum::PlainConvolution(op);
+  for (size_t d = 0; d < 2; ++d) {
+    c.axes[d] = MakeWindow(x[d], w[d], a.stride[d], a.dilation[d], a.padding, a.pad[2 * d],
+                           a.pad[2 * d + 1]);
+  }
+  c.used = c.channels / a.group;
+  c.group = c.out_channels / a.group;
+  return c;
+}
+using Op = weighted_sum::ConvolutionOp<ConvolutionOf>;
+
+Status Verify(const OpView& op) {
+  const auto& a = op.attrs<GroupedConv2dAttrs>();
+  TIMCL_TRY(op.CheckRank(0, 4, 4));
+  TIMCL_TRY(op.CheckRank(1, 4, 4));
+  TIMCL_TRY(weighted_sum::CheckChannels(op, 3));
+  if (a.stride[0] == 0 || a.stride[1] == 0) {
+    return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(a.stride[0]) + "," +
+                                                to_string(a.stride[1]) + "] must be positive");
+  }
+  return weighted_sum::CheckGroup(op, a.group);
+}
+
+Result<Shapes> Infer(const OpView& op) {
+  const weighted_sum::Convolution c = ConvolutionOf(op);
+  return weighted_sum::ConvolutionShapes(op, c, {c.axes[0].out(), c.axes[1].out()});
+}
+
+void Cases(CaseMaker& make) {
+  using namespace cases;
+  auto add = [&](const GroupedConv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    weighted_sum::FormCases(make, {MakeAttrs(a), x, w, w[3], 3, note, declared});
+  };
+  GroupedConv2dAttrs a;
+  add(a, {1, 1, 1, 1}, {1, 1, 1, 1}, "one element");
+  add(a, {7, 5, 37, 2}, {1, 1, 37, 32}, "pixels alone, one group");
+  a.group = 2;
+  add(a, {11, 7, 6, 2}, {3, 2, 3, 4}, "two groups");
+  a.group = 3;
+  a.padding = PadType::SAME;
+  a.stride = {2, 3};
+  add(a, {20, 11, 6, 1}, {5, 3, 2, 9}, "same, strides");
+  a.dilation = {3, 2};
+  add(a, {20, 11, 6, 1}, {3, 3, 2, 3}, "same, strides, dilation");
+  a = {};
+  a.group = 4;
+  a.pad = {2, 1, 0, 3};
+  add(a, {10, 6, 8, 1}, {3, 3, 2, 32}, "explicit pads, groups of eight channels");
+  a.padding = PadType::VALID;
+  add(a, {19, 6, 4, 2}, {3, 3, 1, 4}, "valid in spite of pads, a group for each channel");
+  add(a, {12, 6, 4, 1}, {3, 3, 2, 8}, "a kernel with more channels than a group");
+  add(a, {12, 6, 4, 1}, {3, 3, 1, 8}, "positions beyond the input", {13, 7, 8, 1});
+  a.padding = PadType::NONE;
+  a.dilation = {0, 1};
+  add(a, {9, 5, 4, 1}, {3, 3, 1, 8}, "explicit pads, dilation 0");
+  a = {};
+  a.group = 2;
+  weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3, "types"});
+  a.padding = PadType::SAME;
+  a.group = 4;
+  make.Of(a)
+      .In(F32({56, 56, 64, 1}))
+      .Const(F32({3, 3, 16, 64}))
+      .Const(F32({64}))
+      .Note("3x3, 64 channels in 4 groups")
+      .Bench();
+}
+
+void Advise(const OpView& op, std::vector<std::string>* warnings) {
+  weighted_sum::AdviseWeights(op, warnings);
+}
+
+constexpr OpDef kGroupedConv2d = {.name = "GroupedConv2d",
+                                  .inputs = "input kernel bias?",
+                                  .types = TIMCL_WEIGHTED_SUM_TYPES,
+                                  .schema = &kAttrSchema<GroupedConv2dAttrs>,
+                                  .verify = Verify,
+                                  .infer = Infer,
+                                  .reference = Op::Reference,
+                                  .kernels = Op::kKernels,
+                                  .layout = LayoutRule::Fixed("input_layout kernel_layout"),
+                                  .declared = Declared::kExtentWins,
+                                  .tolerance = Tolerance::Sum(),
+                                  .cases = TIMCL_CASES(Cases),
+                                  .advise = Advise};
+
+}  // namespace
+
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
+GroupedConv2d::GroupedConv2d(Graph* graph, PadType padding, const std::array<uint32_t, 2>& strides,
+                             const std::array<uint32_t, 2>& dilation, int32_t grouped_number,
+                             DataLayout input_layout, DataLayout kernel_layout)
+    : BuiltinOp(graph, kGroupedConv2d,
+                MakeAttrs(GroupedConv2dAttrs{strides,
+                                             dilation,
+                                             padding,
+                                             {0, 0, 0, 0},
+                                             grouped_number,
+                                             input_layout,
+                                             kernel_layout}),
+                input_layout),
+      padding_(padding),
+      strides_(strides),
+      dilation_(dilation),
+      pad_{0, 0, 0, 0},
+      grouped_number_(grouped_number),
+      kernel_layout_(kernel_layout) {}
+GroupedConv2d::GroupedConv2d(Graph* graph, const std::array<uint32_t, 4>& pad,
+                             const std::array<uint32_t, 2>& strides,
+                             const std::array<uint32_t, 2>& dilation, int32_t group_number,
+                             DataLayout input_layout, DataLayout kernel_layout)
+    : BuiltinOp(graph, kGroupedConv2d,
+                MakeAttrs(GroupedConv2dAttrs{strides, dilation, PadType::AUTO, pad, group_number,
+                                             input_layout, kernel_layout}),
+                input_layout),
+      padding_(PadType::AUTO),
+      strides_(strides),
+      dilation_(dilation),
+      pad_(pad),
+      grouped_number_(group_number),
+      kernel_layout_(kernel_layout) {}
+
+std::shared_ptr<Operation> GroupedConv2d::Clone(std::shared_ptr<Graph>& graph) const {
+  const auto& a = AttrsOf<GroupedConv2dAttrs>(*this);
+  if (a.padding == PadType::AUTO) {
+    return graph->CreateOperation<GroupedConv2d>(a.pad, a.stride, a.dilation, a.group,
+                                                 a.input_layout, a.kernel_layout);
+  }
+  return graph->CreateOperation<GroupedConv2d>(a.padding, a.stride, a.dilation, a.group,
+                                               a.input_layout, a.kernel_layout);
+}
+
+DataLayout GroupedConv2d::KernelDataLayout() { return kernel_layout_; }
+#endif  // TIMCL_OP_FILE_AS_PLUGIN
+
+TIMCL_OPS(groupedconv2d) { Add(kGroupedConv2d); }
+
+}  // namespace tim::vx::ops

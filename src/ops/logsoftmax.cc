@@ -1,0 +1,91 @@
+// LogSoftmax along one axis.  Source: ONNX LogSoftmax-13; TIM-VX (beta).
+#include "tim/vx/ops/logsoftmax.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tim/vx/op_kit.h"
+
+namespace tim::vx::ops {
+namespace {
+
+struct LogSoftmaxAttrs {
+  int32_t axis = 0;  // [-rank, rank), 0 = fastest
+  float beta = 1.0f;
+  TIMCL_FIELDS(axis, beta)
+};
+
+Status Verify(const OpView& op) { return op.CheckAxis(op.attrs<LogSoftmaxAttrs>().axis); }
+
+Shape::Lines LinesOf(const OpView& op) {
+  return op.in(0).shape().SplitAt(op.Axis(op.attrs<LogSoftmaxAttrs>().axis));
+}
+
+Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+  const float beta = op.attrs<LogSoftmaxAttrs>().beta;
+  const auto [outer, n, inner] = LinesOf(op);
+  for (int64_t line = 0; line < outer * inner; ++line) {
+    const int64_t base = line / inner * n * inner + line % inner, step = inner;
+    auto scaled = [&, base, step](int64_t k) { return beta * ins[0].Float(base + k * step); };
+    float most = -std::numeric_limits<float>::infinity();
+    for (int64_t k = 0; k < n; ++k) most = scaled(k) > most ? scaled(k) : most;
+    double sum = 0;
+    for (int64_t k = 0; k < n; ++k) sum += std::exp(static_cast<double>(scaled(k) - most));
+    for (int64_t k = 0; k < n; ++k)
+      outs[0].Set(base + k * step, static_cast<double>(scaled(k) - most) - std::log(sum));
+  }
+  return Status();
+}
+
+Result<Launches> General(const OpView& op, const KernelRequest&) {
+  const auto [outer, n, inner] = LinesOf(op);
+  return Launches{{.source = "logsoftmax.cl",
+                   .entry = "logsoftmax",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"LENGTH", n}, {"INNER", inner}, {"LINES", outer * inner}},
+                   .reals = {{"BETA", op.attrs<LogSoftmaxAttrs>().beta}},
+                   .global = Grid(outer * inner),
+                   .local = {16, 1, 1},
+                   .float_math = true}};
+}
+constexpr KernelCandidate kKernels[] = {
+    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+
+void Cases(CaseMaker& make) {
+  using namespace cases;
+  using A = LogSoftmaxAttrs;
+  make.Of(A{0, 1}).In(F32({1})).Note("one element");
+  make.Of(A{0, 1}).In(F32({10, 3})).Note("fastest axis");
+  for (int32_t axis : {0, 1, 2, 3, -1, -4})
+    make.Of(A{axis, 0.5f}).In(F32({7, 5, 3, 2})).Note("axes");
+  make.Of(A{1, -1.5f}).In(F32({19, 4, 1, 2, 3}), -90, 90).Note("negative beta, rank 5");
+  make.Of(A{0, 1}).In(F32({1001, 2}), -20, 20).Note("long lines");
+  const double inf = std::numeric_limits<double>::infinity();
+  make.Of(A{0, 1})
+      .In(F32({8, 3}))
+      .Values({1, 2, 3, -inf, 5, 0, 2, 1, 1, std::numeric_limits<double>::quiet_NaN(), 0, 0})
+      .Note("infinity, NaN");
+  make.Of(A{0, 1}).In(F32({21, 5})).Note("types").EachType();
+  make.Of(A{0, 1}).In(F32({1000, 64})).Note("1000 classes").Bench();
+}
+
+constexpr OpDef kLogSoftmax = {.name = "LogSoftmax",
+                               .types = "real -> real",
+                               .schema = &kAttrSchema<LogSoftmaxAttrs>,
+                               .verify = Verify,
+                               .infer = ShapeOfInput,
+                               .reference = Reference,
+                               .kernels = kKernels,
+                               .layout = LayoutRule::FollowsAxis("axis"),
+                               // log and exp of OpenCL are good to 3 ulp; the sum adds a few.
+                               .tolerance = Tolerance::Ulp(16, 1, 2e-6),
+                               .cases = TIMCL_CASES(Cases)};
+
+}  // namespace
+
+TIMCL_OP_CLASS_WITH(LogSoftmax, LogSoftmaxAttrs, (int32_t axis, float beta), (axis, beta),
+                    axis_(axis), beta_(beta));
+
+TIMCL_OPS(logsoftmax) { Add(kLogSoftmax); }
+
+}  // namespace tim::vx::ops

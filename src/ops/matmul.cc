@@ -1,0 +1,282 @@
+// Matmul: products of matrices, with transposes and broadcasting over batches.  Source: ONNX
+// MatMul-13; tf.linalg.matmul.
+#include "tim/vx/ops/matmul.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "tim/vx/op_kit.h"
+
+namespace tim::vx::ops {
+namespace {
+
+using std::to_string;
+
+struct MatmulAttrs {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool adjoint_a = false;
+  bool adjoint_b = false;
+  TIMCL_FIELDS(transpose_a, transpose_b, adjoint_a, adjoint_b)
+};
+
+/// A[m][k] lies at m * a_m + k * a_k, B[k][n] at n * b_n + k * b_k.
+struct Matrices {
+  int64_t m, n, k, a_m, a_k, b_n, b_k;
+  bool a_is_vector, b_is_vector;
+  int64_t k_of_b;
+};
+Matrices MatricesOf(const OpView& op) {
+  const auto& t = op.attrs<MatmulAttrs>();
+  const Shape &a = op.in(0).shape(), &b = op.in(1).shape();
+  Matrices s = {};
+  s.a_is_vector = a.rank() < 2, s.b_is_vector = b.rank() < 2;
+  const bool turn_a = (t.transpose_a || t.adjoint_a) && !s.a_is_vector;
+  const bool turn_b = (t.transpose_b || t.adjoint_b) && !s.b_is_vector;
+  const int64_t a0 = a.dim(0), a1 = a.dim(1), b0 = b.dim(0), b1 = b.dim(1);
+  s.k = turn_a ? a1 : a0, s.m = turn_a ? a0 : a1;
+  s.a_m = turn_a ? 1 : a0, s.a_k = turn_a ? a0 : 1;
+  if (s.b_is_vector) {
+    s.n = 1, s.k_of_b = b0, s.b_n = 1, s.b_k = 1;
+  } else {
+    s.n = turn_b ? b1 : b0, s.k_of_b = turn_b ? b0 : b1;
+    s.b_n = turn_b ? b0 : 1, s.b_k = turn_b ? 1 : b0;
+  }
+  return s;
+}
+
+/// For each batch of the result, the first elements of its two matrices.
+struct Offsets {
+  Shape batch;
+  std::vector<int64_t> a, b;
+};
+Offsets OffsetsOf(const OpView& op) {
+  const Shape &a = op.in(0).shape(), &b = op.in(1).shape();
+  Offsets o;
+  o.a = o.b = {0};
+  int64_t step_a = a.dim(0) * a.dim(1), step_b = b.dim(0) * b.dim(1);
+  for (size_t d = 2; d < std::max(a.rank(), b.rank()); ++d) {
+    const int64_t n = std::max(a.dim(d), b.dim(d));
+    o.batch.push_back(n);
+    const size_t before = o.a.size();
+    for (int64_t i = 1; i < n; ++i) {
+      for (size_t k = 0; k < before; ++k) {
+        o.a.push_back(o.a[k] + (a.dim(d) == 1 ? 0 : i * step_a));
+        o.b.push_back(o.b[k] + (b.dim(d) == 1 ? 0 : i * step_b));
+      }
+    }
+    step_a *= a.dim(d), step_b *= b.dim(d);
+  }
+  return o;
+}
+
+Status Verify(const OpView& op) {
+  TIMCL_TRY(op.CheckRank(0, 1, 64));
+  TIMCL_TRY(op.CheckRank(1, 1, 64));
+  const Matrices s = MatricesOf(op);
+  const std::string both = op.in_label(0) + " and " + op.in_label(1);
+  if (s.k != s.k_of_b) {
+    return op.Error(Code::kInvalidShape, both + " (" + op.any_attrs().Map().ToText() +
+                                             ") do not multiply: rows of " + to_string(s.k) +
+                                             " against columns of " + to_string(s.k_of_b));
+  }
+  const Shape &a = op.in(0).shape(), &b = op.in(1).shape();
+  for (size_t d = 2; d < std::max(a.rank(), b.rank()); ++d) {
+    if (a.dim(d) == b.dim(d) || a.dim(d) == 1 || b.dim(d) == 1) continue;
+    return op.Error(Code::kInvalidShape, both + " do not broadcast: dimension " + to_string(d) +
+                                             " (counted from the fastest) is " +
+                                             to_string(a.dim(d)) + " against " +
+                                             to_string(b.dim(d)));
+  }
+  return Status();
+}
+
+Result<Shapes> Infer(const OpView& op) {
+  const Matrices s = MatricesOf(op);
+  const Shape &a = op.in(0).shape(), &b = op.in(1).shape();
+  Shape y;
+  if (!s.b_is_vector) y.push_back(s.n);
+  if (!s.a_is_vector) y.push_back(s.m);
+  for (size_t d = 2; d < std::max(a.rank(), b.rank()); ++d)
+    y.push_back(std::max(a.dim(d), b.dim(d)));
+  if (y.empty()) y.push_back(1);
+  return Shapes{y};
+}
+
+bool SumsIntegers(const OpView& op) {
+  return IsInteger(op.in(0).dtype()) && IsInteger(op.in(1).dtype());
+}
+/// What one unit of an integer sum stands for in the result.
+float ScaleOf(const OpView& op) {
+  double scale = static_cast<double>(op.in(0).type().scale()) * op.in(1).type().scale();
+  if (IsInteger(op.out(0).dtype())) scale /= op.out(0).type().scale();
+  return static_cast<float>(scale);
+}
+
+Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+  const Matrices s = MatricesOf(op);
+  const Offsets offsets = OffsetsOf(op);
+  int64_t at = 0;
+  auto each = [&](auto result) {
+    for (size_t batch = 0; batch < offsets.a.size(); ++batch) {
+      for (int64_t m = 0; m < s.m; ++m) {
+        for (int64_t n = 0; n < s.n; ++n)
+          result(offsets.a[batch] + m * s.a_m, offsets.b[batch] + n * s.b_n);
+      }
+    }
+  };
+  if (SumsIntegers(op)) {
+    const int64_t zero_a = op.in(0).type().zero_point(), zero_b = op.in(1).type().zero_point();
+    const bool exact = ref::ArithmeticOf(op) == ref::Arithmetic::kInteger;
+    const float scale = ScaleOf(op);
+    each([&](int64_t a, int64_t b) {
+      uint64_t sum = 0;  // modulo 2^64, as kernels add
+      for (int64_t k = 0; k < s.k; ++k) {
+        sum += static_cast<uint64_t>((ins[0].Raw(a + k * s.a_k) - zero_a) *
+                                     (ins[1].Raw(b + k * s.b_k) - zero_b));
+      }
+      const auto total = static_cast<int64_t>(sum);
+      exact ? outs[0].SetRaw(at, total) : outs[0].SetScaled(at, total, scale);
+      ++at;
+    });
+    return Status();
+  }
+  return ref::Compute(op, [&](auto zero) {
+    using T = decltype(zero);
+    each([&](int64_t a, int64_t b) {
+      T sum = 0;
+      for (int64_t k = 0; k < s.k; ++k)
+        sum += ins[0].As<T>(a + k * s.a_k) * ins[1].As<T>(b + k * s.b_k);
+      outs[0].Put(at++, sum);
+    });
+  });
+}
+
+/// Largest magnitude of stored value minus zero point.
+int64_t Reach(const TensorType& t) {
+  return std::max(HighestOf(t.dtype) - t.zero_point(), t.zero_point() - LowestOf(t.dtype));
+}
+
+Result<Launches> General(const OpView& op, const KernelRequest& request) {
+  const Matrices s = MatricesOf(op);
+  const Offsets offsets = OffsetsOf(op);
+  const bool integers = SumsIntegers(op);
+  std::string acc = "float";
+  if (integers) {
+    const int64_t a = Reach(op.in(0).type()), b = Reach(op.in(1).type());
+    acc = a * b <= std::numeric_limits<int32_t>::max() / s.k ? "int" : "long";
+  }
+  // Where the columns of B do not lie side by side, those of the transposed product may.
+  const bool dot = s.a_k == 1 && s.b_k == 1 && s.b_n != 1;
+  const bool swapped = !dot && s.b_n != 1;
+  const bool cpu = request.caps.is_cpu;
+  // A rounded result shows the order of float additions, which is then the reference's.
+  const int64_t lanes = integers || !IsInteger(op.out(0).dtype()) ? 8 : 1;
+  const int64_t p = swapped ? s.n : s.m, q = swapped ? s.m : s.n;
+  const int64_t run = !cpu ? 1 : dot ? 4 : q >= 4 ? 16 : 1, rows = !cpu || dot ? 1 : 4;
+  const size_t row = swapped ? 1 : 0, column = swapped ? 0 : 1;
+  std::vector<int32_t> table;
+  for (size_t i = 0; i < offsets.a.size(); ++i) {
+    const int64_t a = offsets.a[i], b = offsets.b[i];
+    table.push_back(static_cast<int32_t>(swapped ? b : a));
+    table.push_back(static_cast<int32_t>(swapped ? a : b));
+  }
+  KernelSpec spec;
+  spec.source = "matmul.cl";
+  spec.entry = "matmul";
+  spec.operands = {In(row, "R"), In(column, "C"), Out(0, "Y"), Data(table, "T", "int")};
+  spec.sizes = {{"P", p},
+                {"Q", q},
+                {"K", s.k},
+                {"RP", swapped ? s.b_n : s.a_m},
+                {"RK", swapped ? s.b_k : s.a_k},
+                {"CQ", swapped ? s.a_m : s.b_n},
+                {"CK", swapped ? s.a_k : s.b_k},
+                {"YP", swapped ? 1 : s.n},
+                {"YQ", swapped ? s.n : 1}};
+  spec.reals = {{"SCALE", ScaleOf(op)}};
+  spec.defines = {{"ROWS", rows},
+                  {"RUN", run},
+                  {"DOT", dot},
+                  {"LANES", lanes},
+                  {"INTEGERS", integers},
+                  {"ACC", acc},
+                  {"R_WIDE", op.in(row).dtype() == DataType::FLOAT32},
+                  {"C_WIDE", op.in(column).dtype() == DataType::FLOAT32}};
+  spec.dims = 3;
+  spec.global = Grid(DivideUp(q, run), DivideUp(p, rows), static_cast<int64_t>(offsets.a.size()));
+  spec.flops = 2.0 * static_cast<double>(s.m * s.n) * static_cast<double>(s.k) *
+               static_cast<double>(offsets.a.size());
+  return Launches{spec};
+}
+constexpr KernelCandidate kKernels[] = {
+    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+
+void Cases(CaseMaker& make) {
+  using namespace cases;
+  make.Of(MatmulAttrs{}).In(F32({1, 1})).In(F32({1, 1})).Note("one element");
+  for (const bool turn_a : {false, true}) {
+    for (const bool turn_b : {false, true}) {
+      auto a = [&](int64_t k, int64_t m) { return turn_a ? Shape{m, k} : Shape{k, m}; };
+      auto b = [&](int64_t n, int64_t k) { return turn_b ? Shape{k, n} : Shape{n, k}; };
+      const MatmulAttrs attrs = {turn_a, turn_b};
+      make.Of(attrs).In(F32(a(7, 5))).In(F32(b(3, 7))).Note("few columns");
+      make.Of(attrs).In(F32(a(19, 6))).In(F32(b(37, 19))).Note("beyond a tile");
+      make.Of(MatmulAttrs{false, false, turn_a, turn_b})
+          .In(U8(a(9, 5)))
+          .In(I8(b(21, 9)))
+          .Out(Affine(DataType::UINT8, {}, 0.3f, 121))
+          .Note("u8 by i8, adjoint");
+      make.Of(attrs)
+          .In(F32(a(9, 5)))
+          .In(F32(b(21, 9)))
+          .Out(Affine(DataType::UINT8, {}, 0.3f, 121))
+          .Note("f32 to u8");
+      make.Of(attrs).In(I32(a(5, 3)), -9, 9).In(I32(b(18, 5)), -9, 9).Note("whole numbers");
+    }
+  }
+  make.Of(MatmulAttrs{true, true}).In(F32({7})).In(F32({7, 3})).Out(F32({3})).Note("turned row");
+  make.Of(MatmulAttrs{}).In(F32({7})).In(F32({3, 7})).Note("a row");
+  make.Of(MatmulAttrs{}).In(F32({7, 3})).In(F32({7})).Note("a column");
+  make.Of(MatmulAttrs{}).In(F32({7})).In(F32({7})).Note("two vectors");
+  make.Of(MatmulAttrs{}).In(F32({7})).In(F32({3, 7, 2})).Note("a row for each");
+  make.Of(MatmulAttrs{}).In(F32({5, 3, 4, 2})).In(F32({6, 5, 4, 2})).Note("batches");
+  make.Of(MatmulAttrs{}).In(F32({5, 3, 4, 1})).In(F32({6, 5, 1, 2})).Note("broadcast both ways");
+  make.Of(MatmulAttrs{}).In(F32({5, 3})).In(F32({6, 5, 4})).Note("one for all");
+  make.Of(MatmulAttrs{false, true}).In(F32({5, 3, 1, 2})).In(F32({5, 6, 4})).Note("inner");
+  make.Of(MatmulAttrs{})
+      .In(I32({2, 3}))
+      .In(I32({4, 2}))
+      .Values({2147483647, -5, 7})
+      .Note("saturating");
+  make.Of(MatmulAttrs{}).In(F32({9, 5})).In(F32({21, 9})).Note("types").EachType();
+  make.Of(MatmulAttrs{}).In(F32({512, 256})).In(F32({512, 512})).Note("512").Bench();
+  make.Of(MatmulAttrs{false, true})
+      .In(F32({64, 197, 12}))
+      .In(F32({64, 197, 12}))
+      .Note("attention")
+      .Bench();
+}
+
+constexpr OpDef kMatmul = {.name = "Matmul",
+                           .inputs = "input_a input_b",
+                           .types = "number, number -> number",
+                           .schema = &kAttrSchema<MatmulAttrs>,
+                           .verify = Verify,
+                           .infer = Infer,
+                           .reference = Reference,
+                           .kernels = kKernels,
+                           .tolerance = Tolerance::Sum(),
+                           .cases = TIMCL_CASES(Cases)};
+
+}  // namespace
+
+TIMCL_OP_CLASS_WITH(Matmul, MatmulAttrs,
+                    (bool transpose_a, bool transpose_b, bool adjoint_a, bool adjoint_b),
+                    (transpose_a, transpose_b, adjoint_a, adjoint_b), transpose_a_(transpose_a),
+                    transpose_b_(transpose_b), adjoint_a_(adjoint_a), adjoint_b_(adjoint_b));
+
+TIMCL_OPS(matmul) { Add(kMatmul); }
+
+}  // namespace tim::vx::ops
