@@ -271,7 +271,7 @@ void Direction(CaseBuilder& c, const Types& t, int64_t in, int64_t units, int64_
   rnn::AddOperand(c, t.state, {units, batch}, false, 1);
 }
 
-const TensorType kNone;
+TensorType None() { return TensorType(); }
 
 std::vector<std::pair<Types, const char*>> TypesOfCases() {
   using namespace cases;
@@ -279,11 +279,11 @@ std::vector<std::pair<Types, const char*>> TypesOfCases() {
   const TensorType u8 = Affine(DataType::UINT8, {}, 1.0f / 127, 128);
   const TensorType w8 = Affine(DataType::INT8, {}, 0.006f, 0);
   return {{{F32(), F32(), F32(), F32(), false}, "computed weights"},
-          {{F32(), F32(), kNone, F32(), true}, "no biases"},
-          {{F32(), F32(), F32(), kNone, true}, "no state"},
+          {{F32(), F32(), None(), F32(), true}, "no biases"},
+          {{F32(), F32(), F32(), None(), true}, "no state"},
           {{F16(), F16(), F16(), F16(), true}, "f16"},
           {{i8, w8, I32(), i8, true}, "i8 with i32 biases"},
-          {{u8, w8, I32(), kNone, true}, "u8 with i32 biases, no state"}};
+          {{u8, w8, I32(), None(), true}, "u8 with i32 biases, no state"}};
 }
 
 void CasesUni(CaseMaker& make) {

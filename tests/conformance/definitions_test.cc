@@ -87,8 +87,9 @@ std::vector<Word> Words() {
   return words;
 }
 
-bool Lists(const TypeRow& row, const std::vector<Word>& words) {
+bool Lists(const TypeRow& row, const std::vector<Word>& words, const std::vector<bool>& absent) {
   for (size_t i = 0; i < words.size(); ++i) {
+    if (absent[i]) continue;
     if (words[i].never) return false;
     bool listed = false;
     if (const int same = row.operands[i].same_as; same >= 0) {
@@ -111,7 +112,7 @@ class Combinations {
   Combinations(size_t operands, const std::vector<TypeRow>& rows)
       : operands_(operands), rows_(rows) {
     all_ = 1;
-    for (size_t i = 0; i < operands; ++i) all_ *= words_.size();
+    for (size_t i = 0; i < operands && all_ < kMany; ++i) all_ *= words_.size();
   }
   template <class F>
   void ForEach(F f) {
@@ -145,6 +146,7 @@ class Combinations {
     return some;
   }
 
+  static constexpr size_t kMany = size_t{1} << 32;  // more are not counted
   const std::vector<Word> words_ = Words();
   size_t operands_, all_;
   const std::vector<TypeRow>& rows_;
@@ -162,19 +164,22 @@ TEST(DeclaredTypes, WhatIsListedIsAcceptedAndAllElseIsRefused) {
     Combinations(inputs + outputs, rows).ForEach([&](const std::vector<Word>& words) {
       if (::testing::Test::HasFailure()) return;  // one is enough to read
       std::vector<TensorType> in, out;
+      std::vector<bool> absent(inputs + outputs, false);  // as the case leaves operands out
       for (size_t i = 0; i < inputs; ++i) {
         const Shape& shape = c.inputs[i].type.shape;
-        in.push_back(words[i].Of(shape, shape));
+        absent[i] = c.inputs[i].type.dtype == DataType::UNKNOWN;
+        in.push_back(absent[i] ? TensorType() : words[i].Of(shape, shape));
       }
       for (size_t i = 0; i < outputs; ++i)
-        out.push_back(words[inputs + i].Of({}, c.inputs[0].type.shape));
+        out.push_back(words[inputs + i].Of(c.outputs[i].shape, c.inputs[0].type.shape));
       OneOp op(*def, c.attrs, in, out);
       const Status s = op.Verify();
-      const bool listed = std::any_of(rows.begin(), rows.end(),
-                                      [&](const TypeRow& row) { return Lists(row, words); });
+      const bool listed = std::any_of(
+          rows.begin(), rows.end(), [&](const TypeRow& row) { return Lists(row, words, absent); });
       ++(listed ? accepted : refused);
       if (listed) {
-        EXPECT_TRUE(s.ok()) << s.message();
+        // Other rules may still refuse it: a quantization along an axis that is turned around, say.
+        EXPECT_NE(s.code(), Code::kInvalidType) << s.message();
         return;
       }
       EXPECT_EQ(s.code(), Code::kInvalidType) << def->name << ": " << s.message();

@@ -62,7 +62,7 @@ void ExpectSame(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < a.nodes().size(); ++i) {
     const Node &n = a.nodes()[i], &m = b.nodes()[i];
     EXPECT_EQ(n.def, m.def);
-    EXPECT_EQ(n.attrs.Map(), m.attrs.Map()) << n.attrs.Map().ToText();
+    EXPECT_EQ(n.attrs.Map().ToText(), m.attrs.Map().ToText());  // NaN differs from itself
     EXPECT_EQ(n.inputs, m.inputs);
     EXPECT_EQ(n.outputs, m.outputs);
     EXPECT_EQ(n.name, m.name);
