@@ -129,6 +129,9 @@ class Builder : public ExpandBuilder {
 }  // namespace
 
 Status Expand(ir::Graph& graph, int node, const OpRegistry& registry) {
+  // Definitions hold references to types and shapes while they add to the graph.
+  graph.values().reserve(graph.values().size() + 1024);
+  graph.nodes().reserve(graph.nodes().size() + 1024);
   Builder builder(graph, node, registry);
   TIMCL_TRY(graph.node(node).def->expand(builder));
   TIMCL_TRY(builder.status());
