@@ -76,7 +76,6 @@ class Builder : public ExpandBuilder {
     n.inputs = inputs;
     n.outputs = outputs;
     n.expanded_from = node_;
-    // AddNode of the graph may move the nodes: copy what is needed of the expanded one first.
     n.number = graph_.node(node_).number;
     n.name = graph_.node(node_).name;
     added_.push_back(graph_.AddNode(std::move(n)));
@@ -129,9 +128,6 @@ class Builder : public ExpandBuilder {
 }  // namespace
 
 Status Expand(ir::Graph& graph, int node, const OpRegistry& registry) {
-  // Definitions hold references to types and shapes while they add to the graph.
-  graph.values().reserve(graph.values().size() + 1024);
-  graph.nodes().reserve(graph.nodes().size() + 1024);
   Builder builder(graph, node, registry);
   TIMCL_TRY(graph.node(node).def->expand(builder));
   TIMCL_TRY(builder.status());

@@ -3,6 +3,7 @@
 #ifndef TIMCL_IR_GRAPH_H_
 #define TIMCL_IR_GRAPH_H_
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,12 +56,12 @@ class Graph {
   /// Marks a node dead and clears it as producer.
   void Kill(int node);
 
-  std::vector<Value>& values() { return values_; }
-  const std::vector<Value>& values() const { return values_; }
+  std::deque<Value>& values() { return values_; }
+  const std::deque<Value>& values() const { return values_; }
   Value& value(int id) { return values_[static_cast<size_t>(id)]; }
   const Value& value(int id) const { return values_[static_cast<size_t>(id)]; }
-  std::vector<Node>& nodes() { return nodes_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  std::deque<Node>& nodes() { return nodes_; }
+  const std::deque<Node>& nodes() const { return nodes_; }
   Node& node(int id) { return nodes_[static_cast<size_t>(id)]; }
   const Node& node(int id) const { return nodes_[static_cast<size_t>(id)]; }
 
@@ -80,8 +81,9 @@ class Graph {
   /// Names the ops of one cycle; `waiting` counts the inputs that each op still lacks.
   Status CycleError(const std::vector<int>& waiting) const;
 
-  std::vector<Value> values_;
-  std::vector<Node> nodes_;
+  // Deques: what passes and definitions refer to stays where it is while they add.
+  std::deque<Value> values_;
+  std::deque<Node> nodes_;
 };
 
 /// The invariants that hold between passes: ids in range, one producer per value, producers agree,

@@ -82,10 +82,10 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 Status Expand(ExpandBuilder& b) {
   const OpView& op = b.op();
   const auto& a = op.attrs<MaxPool3dAttrs>();
-  const Shape x = op.in(0).shape(), y = op.out(0).shape();
+  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
   // What lies between holds every value of the input; a window of padding alone is minus infinity
   // until it meets the output's type.
-  const TensorType in = op.in(0).type(), out = op.out(0).type();
+  const TensorType &in = op.in(0).type(), &out = op.out(0).type();
   TensorType between = in;
   if (IsInteger(in.dtype) && (in.dtype != out.dtype || in.quant != out.quant)) {
     between = {DataType::FLOAT32, {}, Quantization()};
