@@ -197,11 +197,11 @@ class ChainParams {
 /// Writes the chain as the function FN(Y_chain) of element i and its value, which has been through
 /// the first removed tensor already. One block per op: nested calls would meet the compilers' limit
 /// of brackets.
-void WriteChain(Writer& w, const std::string& y, const std::vector<Stage>& stages, bool vectors,
+void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops, bool vectors,
                 ChainParams* params) {
   std::string scalar_body, vector_body;
-  for (size_t k = 0; k < stages.size(); ++k) {
-    const Stage& s = stages[k];
+  for (size_t k = 0; k < post_ops.size(); ++k) {
+    const PostOp& s = post_ops[k];
     const std::string p = fmt::format("{}_{}", y, k), other = p + "_other";
     if (IsAffine(s.before)) {
       params->Scalar(Real(base::InverseScale(s.before.scale())), p + "_is");
@@ -239,7 +239,7 @@ void WriteChain(Writer& w, const std::string& y, const std::vector<Stage>& stage
                      params->parameters(), vector_body));
 }
 
-void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stages,
+void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
                  const TensorType& final_type, bool integer_math, bool vector_epilogue,
                  std::vector<ScalarArg>* args) {
   const char* type = OpenClType(final_type.dtype);
@@ -251,7 +251,7 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stag
     w.Define(y + "_SATURATE", "(v)", "((long)(v))");
   }
   ChainParams params;
-  if (!stages.empty()) WriteChain(w, y, stages, vector_epilogue, &params);
+  if (!post_ops.empty()) WriteChain(w, y, post_ops, vector_epilogue, &params);
   const std::string chain_parameters = params.parameters(), names = params.names();
   *args = params.values();
   std::string own;
@@ -262,7 +262,7 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stag
   }
   w.Define(y + "_OUT", "",
            fmt::format("__global {}* restrict {}{}{}", type, y, chain_parameters, own));
-  if (stages.empty()) {
+  if (post_ops.empty()) {
     if (integer_math) {
       // Exact: the sum or product is a long, saturated to the type on the way out.
       w.Define(y + "_STORE", "(i, v)", fmt::format("{0}[i] = {0}_SATURATE(v)", y));
@@ -280,7 +280,7 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<Stage>& stag
     return fmt::format("FN({}_{})(i, {}{})", y, function, first, names);
   };
   const std::string p0 = y + "_0";
-  const TensorType& before = stages[0].before;
+  const TensorType& before = post_ops[0].before;
   w.Define(y + "_STORE", "(i, v)",
            StoreReal(final_type, y, y, chain("chain", Through(before, p0, "(v)"))));
   w.Define(y + "_STORE_ACC", "(i, acc, m)",
@@ -409,7 +409,7 @@ bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
 
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
-                                const std::vector<Stage>& stages, const TensorType& final_type,
+                                const std::vector<PostOp>& post_ops, const TensorType& final_type,
                                 const std::string& override_dir) {
   VariantText v;
   v.entry = spec.entry;
@@ -421,7 +421,7 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
   IncludeExpander expanded(override_dir);
   TIMCL_TRY(expanded.Append(v.origin, source));
   using Kind = Operand::Kind;
-  bool integer_math = !spec.float_math && stages.empty(), stores_integer = false;
+  bool integer_math = !spec.float_math && post_ops.empty(), stores_integer = false;
   for (const Operand& o : spec.operands) {
     if (o.kind != Kind::kInput && o.kind != Kind::kOutput) continue;
     const TensorType& t = o.kind == Kind::kInput ? ins.at(o.index) : outs.at(o.index);
@@ -435,7 +435,7 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
       if (o.index == 0) stores_integer = stores_integer || IsInteger(final_type.dtype);
     }
   }
-  for (const Stage& s : stages) {
+  for (const PostOp& s : post_ops) {
     stores_integer = stores_integer || IsInteger(s.before.dtype);
     if (s.other && !CanRead(*s.other, spec.epilogue)) {
       return Status::Error(Code::kUnsupported,
@@ -457,7 +457,7 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
         break;
       case Kind::kOutput:
         if (o.index == 0) {
-          WriteOutput(w, o.name, stages, final_type, integer_math,
+          WriteOutput(w, o.name, post_ops, final_type, integer_math,
                       spec.epilogue == KernelSpec::Epilogue::kVector, &v.operand_args[k]);
         } else {
           WriteOutput(w, o.name, {}, outs.at(o.index), integer_math, false, &v.operand_args[k]);
@@ -478,7 +478,7 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
     if (y.kind != Kind::kOutput) continue;
     for (const Operand& x : spec.operands) {
       if (x.kind != Kind::kInput) continue;
-      const bool fused = y.index == 0 && !stages.empty();
+      const bool fused = y.index == 0 && !post_ops.empty();
       const bool bits = !fused && SameEncoding(ins[x.index], outs[y.index]);
       if (!bits && ins[x.index].per_channel()) continue;
       w.Define(fmt::format("{}_COPY_{}", y.name, x.name), "(i, j)",

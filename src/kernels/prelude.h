@@ -15,7 +15,7 @@ namespace tim::vx::kernels {
 
 /// One point-wise op fused behind a kernel: the value passes through `before` (the type of the
 /// tensor that fusion removed), then through the expression.
-struct Stage {
+struct PostOp {
   TensorType before;
   std::string expression;  // of x, y and p0..p3
   float params[4] = {0, 0, 0, 0};
@@ -24,7 +24,7 @@ struct Stage {
   std::optional<TensorType> other;
   bool other_first = false;
 };
-/// Whether a stage behind a kernel with this form of epilogue can read such a tensor.
+/// Whether a post-op behind a kernel with this form of epilogue can read such a tensor.
 bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue);
 
 /// A scalar that follows a tensor parameter.
@@ -41,7 +41,7 @@ struct VariantText {
   std::string entry;
   std::string origin;  // source file, for messages
   /// By operand: the scalars behind it. Between output 0 and its scalars come the other tensors of
-  /// the stages, in their order.
+  /// the post-ops, in their order.
   std::vector<std::vector<ScalarArg>> operand_args;
 };
 
@@ -49,13 +49,13 @@ struct VariantText {
 /// kNotFound lists what there is.
 Result<std::string> FindSource(const std::string& name, const std::string& override_dir);
 
-/// `ins[i]`, `outs[i]`: types of the op's operands. `stages`: fused behind output 0, which is
+/// `ins[i]`, `outs[i]`: types of the op's operands. `post_ops`: fused behind output 0, which is
 /// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by kernels
 /// (4-bit). Sources include each other by `#include "name.clh"`, each once; kNotFound and
 /// kKernelBuild name file and line of one that is unknown or includes itself.
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
-                                const std::vector<Stage>& stages, const TensorType& final_type,
+                                const std::vector<PostOp>& post_ops, const TensorType& final_type,
                                 const std::string& override_dir);
 
 /// One program of several variants: tensor.clh, then each variant, its function renamed to

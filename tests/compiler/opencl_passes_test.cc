@@ -159,14 +159,14 @@ TEST(FusePass, WideIntegersAndBoolsStay) {
                   "%3 = Cast(%2) : output bool[4]\n"),
             "#0 Even 'even' (%0) -> %2\n#1 Cast 'cast' (%2) -> %3\n");
 }
-TEST(FusePass, AtMostSixteenStages) {
+TEST(FusePass, AtMostSixteenPostOps) {
   std::string text = "%0 = input f32[4]\n%1 = Even(%0) : f32[4]\n";
   for (int i = 1; i < 20; ++i)
     text += "%" + std::to_string(i + 1) + " = Relu(%" + std::to_string(i) +
             ") : " + (i == 19 ? "output " : "") + "f32[4]\n";
   Compiled c = Selected(text);
   Fuse(&c.unit);
-  EXPECT_EQ(c.unit.groups[0].stages.size(), 16u);
+  EXPECT_EQ(c.unit.groups[0].post_ops.size(), 16u);
   EXPECT_FALSE(c.unit.groups[17].gone);
   EXPECT_EQ(c.unit.groups[17].fused.size(), 2u);
 }

@@ -138,7 +138,7 @@ class Device {
   cl::Buffer Upload(const void* data, size_t bytes) {
     return {context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<void*>(data)};
   }
-  /// `buffers`: the input, the output, then the other tensors of the stages.
+  /// `buffers`: the input, the output, then the other tensors of the post-ops.
   void Run(const kernels::VariantText& v, std::vector<cl::Buffer> buffers, size_t items, int n) {
     cl::Program program(context_, kernels::AssembleProgram({&v}, ""));
     ASSERT_EQ(program.build("-cl-std=CL1.2"), CL_SUCCESS)
@@ -173,8 +173,8 @@ class Device {
 
 /// x - y with the passing value as x; then the passing value as y of x * y * p0, where x is a
 /// quantized tensor.
-std::vector<kernels::Stage> TwoTensors(const TensorType& between) {
-  kernels::Stage subtract, multiply;
+std::vector<kernels::PostOp> TwoTensors(const TensorType& between) {
+  kernels::PostOp subtract, multiply;
   subtract.before = kF32;
   subtract.expression = "x - y";
   subtract.other = kF32;
@@ -186,7 +186,7 @@ std::vector<kernels::Stage> TwoTensors(const TensorType& between) {
   return {subtract, multiply};
 }
 
-TEST(StageTest, StoreReadsOtherTensorsAtItsIndex) {
+TEST(PostOpTest, StoreReadsOtherTensorsAtItsIndex) {
   std::vector<float> x(20), a(20), got(20);
   std::vector<uint8_t> b(20);
   for (size_t i = 0; i < 20; ++i) {
@@ -218,7 +218,7 @@ TEST(StageTest, StoreReadsOtherTensorsAtItsIndex) {
   }
 }
 
-TEST(StageTest, VectorEpilogueReadsOtherTensorsAtItsIndex) {
+TEST(PostOpTest, VectorEpilogueReadsOtherTensorsAtItsIndex) {
   constexpr const char* kText = R"(
 #include "tensor.clh"
 KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
@@ -233,12 +233,12 @@ KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
   KernelSpec spec = Spec("");
   spec.source_text = kText;
   spec.epilogue = KernelSpec::Epilogue::kVector;
-  kernels::Stage stage;
-  stage.before = kF32;
-  stage.expression = "AT_LEAST(x + y, p1)";
-  stage.params[1] = -2.0f;
-  stage.other = kF32;
-  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {stage}, kF32, "");
+  kernels::PostOp post_op;
+  post_op.before = kF32;
+  post_op.expression = "AT_LEAST(x + y, p1)";
+  post_op.params[1] = -2.0f;
+  post_op.other = kF32;
+  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, "");
   ASSERT_TRUE(v.ok()) << v.status().message();
   std::vector<float> x(20), a(20), got(20);
   for (size_t i = 0; i < 20; ++i) {
@@ -251,18 +251,18 @@ KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
   device.Download(y, got.data(), 80);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(got[i], std::fmax(x[i] + a[i], -2.0f)) << i;
 
-  stage.other = kU8;  // vectors are read from float32 alone
-  EXPECT_EQ(kernels::MakeVariant(spec, {kF32}, {kF32}, {stage}, kF32, "").status().code(),
+  post_op.other = kU8;  // vectors are read from float32 alone
+  EXPECT_EQ(kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, "").status().code(),
             Code::kUnsupported);
 }
 
-TEST(StageTest, ParametersAreFoundAsWords) {
+TEST(PostOpTest, ParametersAreFoundAsWords) {
   KernelSpec spec = Spec("copy.cl");
   spec.entry = "copy";
-  kernels::Stage stage;
-  stage.before = kF32;
-  stage.expression = "exp2(x) + p1";
-  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {stage}, kF32, "");
+  kernels::PostOp post_op;
+  post_op.before = kF32;
+  post_op.expression = "exp2(x) + p1";
+  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, "");
   ASSERT_TRUE(v.ok()) << v.status().message();
   EXPECT_THAT(v->text, AllOf(HasSubstr("Y_0_p1"), Not(HasSubstr("Y_0_p2"))));
 }

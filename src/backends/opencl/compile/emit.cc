@@ -45,7 +45,7 @@ class Emitter {
     const OpView& op = group.op;
     const auto launches = MakeLaunches(*group.kernel, group.offer, op, caps_);
     if (!launches.ok()) return launches.status().AtOp(op.label());
-    if (!group.stages.empty() && launches->size() != 1) {
+    if (!group.post_ops.empty() && launches->size() != 1) {
       return op.Error(Code::kInternal, fmt::format("kernel '{}' offers an epilogue, but makes {} "
                                                    "launches",
                                                    group.kernel->name, launches->size()));
@@ -144,7 +144,7 @@ class Emitter {
     for (size_t i = 0; i < op.num_inputs(); ++i) ins.push_back(op.in(i).type());
     for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
     const TensorType final_type = op.num_outputs() > 0 ? group.last().out(0).type() : TensorType();
-    auto text = kernels::MakeVariant(spec, ins, outs, group.stages, final_type, kernel_dir_);
+    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, kernel_dir_);
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);

@@ -4,10 +4,10 @@
 namespace tim::vx::opencl {
 namespace {
 
-/// What one store takes along. OpenCL promises 1024 bytes of kernel arguments; a stage brings at
+/// What one store takes along. OpenCL promises 1024 bytes of kernel arguments; a post-op brings at
 /// most 44 (three of quantization, four parameters, another tensor with its own), the kernels here
 /// up to 250. Sixteen ops in one launch have saved 94 % of the traffic to memory already.
-constexpr size_t kMaxStages = 16;
+constexpr size_t kMaxPostOps = 16;
 
 bool WidePlainInteger(const TensorType& t) {
   return IsInteger(t.dtype) && !t.quantized() && BitsOf(t.dtype) >= 32;
@@ -49,7 +49,7 @@ void Fuse(Unit* unit) {
         anchor.num_outputs() != 1 || MovesNothing(anchor))
       continue;
     if (anchor.out(0).type().per_channel() || WidePlainInteger(anchor.out(0).type())) continue;
-    while (group.stages.size() < kMaxStages) {
+    while (group.post_ops.size() < kMaxPostOps) {
       const TensorView value = group.last().out(0);
       const std::vector<OpView> readers = unit->part.consumers(value);
       if (unit->part.leaves(value) || readers.size() != 1) break;
@@ -57,20 +57,21 @@ void Fuse(Unit* unit) {
       Group& absorbed = unit->groups[group_of.at(next.id())];
       const size_t input = next.num_inputs() == 2 && next.in(1).id() == value.id() ? 1 : 0;
       if (absorbed.gone || !CanApply(next, input, group.offer.epilogue)) break;
-      kernels::Stage stage;
-      stage.before = value.type();
-      stage.expression = next.def().pointwise->expression;
-      if (next.def().pointwise->params != nullptr) next.def().pointwise->params(next, stage.params);
+      kernels::PostOp post_op;
+      post_op.before = value.type();
+      post_op.expression = next.def().pointwise->expression;
+      if (next.def().pointwise->params != nullptr)
+        next.def().pointwise->params(next, post_op.params);
       if (next.num_inputs() == 2) {
         const TensorView other = next.in(1 - input);
         // It must be there when the anchor is launched.
         const OpView* producer = unit->part.producer(other);
         if (producer != nullptr && group_of.at(producer->id()) >= group_of.at(anchor.id())) break;
-        stage.other = other.type();
-        stage.other_first = input == 1;
+        post_op.other = other.type();
+        post_op.other_first = input == 1;
         group.others.push_back(other);
       }
-      group.stages.push_back(std::move(stage));
+      group.post_ops.push_back(std::move(post_op));
       group.fused.push_back(next);
       absorbed.gone = true;
     }

@@ -35,9 +35,9 @@ struct Group {
   KernelOffer offer;
   std::vector<std::string> refusals;  // candidates before `kernel`, each with its reason
   /// What the store applies, in order, and the ops that vanish by it.
-  std::vector<kernels::Stage> stages;
+  std::vector<kernels::PostOp> post_ops;
   std::vector<OpView> fused;
-  std::vector<TensorView> others;  // what stages with two operands read, in order
+  std::vector<TensorView> others;  // what post-ops with two operands read, in order
   bool no_launch = false;          // its result is its input, byte for byte
   bool gone = false;               // fused into another group
 

@@ -1,5 +1,5 @@
-// Buffers over memory: see twin.h.
-#include "backends/opencl/run/twin.h"
+// Buffers over memory: see device_mirror.h.
+#include "backends/opencl/run/device_mirror.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@ constexpr size_t kPlacesKept = 8;
 constexpr size_t kHeader = kernel::Memory::kHeaderBytes;
 }  // namespace
 
-uint64_t Twin::Follow() {
+uint64_t DeviceMirror::Follow() {
   const bool shared = device_->caps().shared_memory;
   // A device with its own memory holds one copy, wherever the host's bytes lie.
   void* address = shared ? memory_->data() : nullptr;
@@ -39,7 +39,7 @@ uint64_t Twin::Follow() {
   return places_.front().generation;
 }
 
-Status Twin::MakeRoot(const std::string& where) {
+Status DeviceMirror::MakeRoot(const std::string& where) {
   Place& p = places_.front();
   const DeviceCaps& caps = device_->caps();
   // Sub-buffers begin at multiples of the alignment; where the header is shorter than that it
@@ -63,7 +63,8 @@ Status Twin::MakeRoot(const std::string& where) {
   return Status();
 }
 
-Result<cl_mem> Twin::Get(size_t front, size_t offset, size_t bytes, const std::string& where) {
+Result<cl_mem> DeviceMirror::Get(size_t front, size_t offset, size_t bytes,
+                                 const std::string& where) {
   if (places_.empty()) Follow();
   Place& p = places_.front();
   if (!p.tried_root) TIMCL_TRY(MakeRoot(where));
@@ -93,12 +94,12 @@ Result<cl_mem> Twin::Get(size_t front, size_t offset, size_t bytes, const std::s
   return handle;
 }
 
-Result<cl_mem> Twin::Piece(size_t offset, size_t bytes, const std::string& where) {
+Result<cl_mem> DeviceMirror::Piece(size_t offset, size_t bytes, const std::string& where) {
   return Get(0, offset, bytes, where);
 }
 
-Result<cl_mem> Twin::Image(size_t offset, size_t bytes, bool room, const ImageHeader& header,
-                           const std::string& where) {
+Result<cl_mem> DeviceMirror::Image(size_t offset, size_t bytes, bool room,
+                                   const ImageHeader& header, const std::string& where) {
   if (places_.empty()) Follow();
   const Place& p = places_.front();
   const bool in_front = room || (offset == 0 && p.has_header);

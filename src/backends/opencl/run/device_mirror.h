@@ -1,7 +1,7 @@
-// Twin: what a device has of one kernel::Memory. On a device that shares the host's memory the very
-// bytes, else a copy of them.
-#ifndef TIMCL_BACKENDS_OPENCL_RUN_TWIN_H_
-#define TIMCL_BACKENDS_OPENCL_RUN_TWIN_H_
+// DeviceMirror: what a device has of one kernel::Memory. On a device that shares the host's memory
+// the very bytes, else a copy of them.
+#ifndef TIMCL_BACKENDS_OPENCL_RUN_DEVICE_MIRROR_H_
+#define TIMCL_BACKENDS_OPENCL_RUN_DEVICE_MIRROR_H_
 
 #include <CL/opencl.hpp>
 #include <list>
@@ -16,11 +16,11 @@
 
 namespace tim::vx::opencl {
 
-class Twin {
+class DeviceMirror {
  public:
-  Twin(const Device* device, kernel::Memory* memory) : device_(device), memory_(memory) {}
-  Twin(const Twin&) = delete;
-  Twin& operator=(const Twin&) = delete;
+  DeviceMirror(const Device* device, kernel::Memory* memory) : device_(device), memory_(memory) {}
+  DeviceMirror(const DeviceMirror&) = delete;
+  DeviceMirror& operator=(const DeviceMirror&) = delete;
 
   kernel::Memory* memory() const { return memory_; }
   /// Looks where the memory lies now. Buffers of the last few addresses are kept, so a user who
@@ -70,4 +70,4 @@ class Twin {
 };
 
 }  // namespace tim::vx::opencl
-#endif  // TIMCL_BACKENDS_OPENCL_RUN_TWIN_H_
+#endif  // TIMCL_BACKENDS_OPENCL_RUN_DEVICE_MIRROR_H_

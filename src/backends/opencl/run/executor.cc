@@ -98,11 +98,11 @@ PartitionKernel::~PartitionKernel() {
 }
 
 size_t PartitionKernel::Watch(kernel::Memory* memory) {
-  Twin* twin = session_->TwinOf(memory);
+  DeviceMirror* mirror = session_->MirrorOf(memory);
   for (size_t i = 0; i < watched_.size(); ++i) {
-    if (watched_[i].twin == twin) return i;
+    if (watched_[i].mirror == mirror) return i;
   }
-  watched_.push_back({twin, twin->Follow()});
+  watched_.push_back({mirror, mirror->Follow()});
   return watched_.size() - 1;
 }
 
@@ -218,7 +218,7 @@ Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, si
   Binding b;
   b.step = launch_index;
   b.index = static_cast<cl_uint>(argument);
-  b.twin = Watch(target.memory);
+  b.mirror = Watch(target.memory);
   b.offset = target.offset;
   b.bytes = target.bytes;
   b.image = image;
@@ -237,14 +237,14 @@ Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, si
 
 Status PartitionKernel::Bind(Binding* b) {
   const Launch& launch = plan_->launches[b->step];
-  Twin* twin = watched_[b->twin].twin;
+  DeviceMirror* mirror = watched_[b->mirror].mirror;
   cl_mem argument = nullptr;
   if (b->image) {
-    TIMCL_ASSIGN(argument, twin->Image(b->offset, b->bytes, b->room, b->header, launch.label));
+    TIMCL_ASSIGN(argument, mirror->Image(b->offset, b->bytes, b->room, b->header, launch.label));
   }
   b->use_stage = b->image && argument == nullptr;
   if (argument == nullptr) {
-    TIMCL_ASSIGN(b->piece, twin->Piece(b->offset, b->bytes, launch.label));
+    TIMCL_ASSIGN(b->piece, mirror->Piece(b->offset, b->bytes, launch.label));
     argument = b->piece;
   }
   if (b->use_stage) {
@@ -280,15 +280,15 @@ Status PartitionKernel::WriteInputs() {
   for (size_t i = 0; i < io_.inputs.size(); ++i) {
     const kernel::Buffer& b = io_.inputs[i];
     if (b.memory == nullptr || b.constant) continue;
-    Twin* twin = session_->TwinOf(b.memory);
-    Twin::Exchange& exchange = twin->ExchangeOf(b.offset);
+    DeviceMirror* mirror = session_->MirrorOf(b.memory);
+    DeviceMirror::Exchange& exchange = mirror->ExchangeOf(b.offset);
     // A launch of this very run made it: the device has it, the host not yet.
     if (exchange.made_in_run == session_->run()) continue;
     const uint64_t version = b.memory->host_version();
     const bool only_host = i < plan_->host_inputs.size() && plan_->host_inputs[i];
     // Steps of other backends change memory without a new version.
     if (only_host && exchange.version == version) continue;
-    TIMCL_ASSIGN(const cl_mem piece, twin->Piece(b.offset, b.type.bytes(), b.name));
+    TIMCL_ASSIGN(const cl_mem piece, mirror->Piece(b.offset, b.type.bytes(), b.name));
     TIMCL_TRY(ClStatus(clEnqueueWriteBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(),
                                             b.Data(), 0, nullptr, nullptr),
                        "clEnqueueWriteBuffer", "input '" + b.name + "'"));
@@ -300,22 +300,22 @@ Status PartitionKernel::WriteInputs() {
 Status PartitionKernel::ReadOutputs() {
   for (const kernel::Buffer& b : io_.outputs) {
     if (b.memory == nullptr) continue;
-    Twin* twin = session_->TwinOf(b.memory);
-    TIMCL_ASSIGN(const cl_mem piece, twin->Piece(b.offset, b.type.bytes(), b.name));
+    DeviceMirror* mirror = session_->MirrorOf(b.memory);
+    TIMCL_ASSIGN(const cl_mem piece, mirror->Piece(b.offset, b.type.bytes(), b.name));
     TIMCL_TRY(ClStatus(clEnqueueReadBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(),
                                            b.Data(), 0, nullptr, nullptr),
                        "clEnqueueReadBuffer", "output '" + b.name + "'"));
-    twin->ExchangeOf(b.offset).made_in_run = session_->run();
+    mirror->ExchangeOf(b.offset).made_in_run = session_->run();
   }
   return Status();
 }
 
 Status PartitionKernel::EnqueueAll() {
   for (Watched& w : watched_) {
-    const uint64_t generation = w.twin->Follow();
+    const uint64_t generation = w.mirror->Follow();
     if (generation == w.generation) continue;
     for (Binding& b : bindings_) {
-      if (watched_[b.twin].twin == w.twin) TIMCL_TRY(Bind(&b));
+      if (watched_[b.mirror].mirror == w.mirror) TIMCL_TRY(Bind(&b));
     }
     w.generation = generation;
   }

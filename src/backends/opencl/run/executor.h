@@ -42,7 +42,7 @@ class PartitionKernel : public kernel::Kernel {
   };
   /// One argument that is memory of the graph.
   struct Binding {
-    size_t step = 0, twin = 0, offset = 0, bytes = 0;
+    size_t step = 0, mirror = 0, offset = 0, bytes = 0;
     cl_uint index = 0;
     bool image = false, room = false, reads = false, writes = false;
     ImageHeader header;
@@ -52,7 +52,7 @@ class PartitionKernel : public kernel::Kernel {
     cl_mem piece = nullptr;
   };
   struct Watched {
-    Twin* twin = nullptr;
+    DeviceMirror* mirror = nullptr;
     uint64_t generation = 0;  // of the arguments that are set
   };
   size_t Watch(kernel::Memory* memory);

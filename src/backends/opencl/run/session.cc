@@ -53,10 +53,10 @@ void Session::NoteWork() {
   working_ = true;
 }
 
-Twin* Session::TwinOf(kernel::Memory* memory) {
-  std::unique_ptr<Twin>& twin = twins_[memory];
-  if (twin == nullptr) twin = std::make_unique<Twin>(device_.get(), memory);
-  return twin.get();
+DeviceMirror* Session::MirrorOf(kernel::Memory* memory) {
+  std::unique_ptr<DeviceMirror>& mirror = mirrors_[memory];
+  if (mirror == nullptr) mirror = std::make_unique<DeviceMirror>(device_.get(), memory);
+  return mirror.get();
 }
 
 Result<cl_mem> Session::ConstantOf(const Constant& constant, const std::string& where) {
@@ -111,7 +111,7 @@ Status Session::Finish() {
     EndKernels();
   } else {
     // The end of the session waits once more. What was to be on the device may not be there.
-    for (auto& [memory, twin] : twins_) twin->ForgetExchanges();
+    for (auto& [memory, mirror] : mirrors_) mirror->ForgetExchanges();
   }
   return ClStatus(error, "clFinish", device_->caps().name);
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "backends/opencl/run/device.h"
+#include "backends/opencl/run/device_mirror.h"
 #include "backends/opencl/run/plan.h"
-#include "backends/opencl/run/twin.h"
 
 namespace tim::vx::opencl {
 
@@ -27,8 +27,8 @@ class Session {
   Device& device() { return *device_; }
   const cl::CommandQueue& queue() const { return queue_; }
 
-  /// One twin per memory, for as long as the session lives.
-  Twin* TwinOf(kernel::Memory* memory);
+  /// One mirror per memory, for as long as the session lives.
+  DeviceMirror* MirrorOf(kernel::Memory* memory);
   /// Read-only bytes on the device, uploaded once.
   Result<cl_mem> ConstantOf(const Constant& constant, const std::string& where);
   /// The same as an emulated image: a copy with a header in front.
@@ -50,7 +50,7 @@ class Session {
   };
   std::shared_ptr<Device> device_;
   cl::CommandQueue queue_;
-  std::map<kernel::Memory*, std::unique_ptr<Twin>> twins_;
+  std::map<kernel::Memory*, std::unique_ptr<DeviceMirror>> mirrors_;
   std::map<const void*, Held> constants_;
   std::vector<std::pair<ImageHeader, Held>> constant_images_;
   bool working_ = false;
