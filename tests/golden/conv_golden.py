@@ -2,15 +2,12 @@
 """Writes conv_golden.json: convolutions of one to three dimensions and grouped ones by ONNX's reference evaluator,
 transposed ones by ONNX Runtime (the evaluator gives all groups the bias of the first).
 
-Quantized: they sum whole numbers in float32, exact below 2^24; results are
-q = clip(rint(f32(acc) * f32(m) + zp)), m = f32(s_x * s_w / s_y).
+Quantized: they sum whole numbers in float32, exact below 2^24; m = f32(s_x * s_w / s_y).
 """
 import numpy as np
-import onnx
-import onnxruntime
-from golden_case import F, RANGE, Golden, T, onnx_run, runtime_run
+from golden import F, Golden, T, onnx_run, runtime_run
 
-g = Golden(__file__, 1104, onnx=onnx.__version__, onnxruntime=onnxruntime.__version__)
+g = Golden(__file__, 1104, decimals=3, of_largest=4e-7)
 AUTO, VALID, SAME = 0, 1, 2
 
 
@@ -41,11 +38,11 @@ def add(op, kind, attrs, onnx_attrs, x_shape, w_shape, channels, bias=True, grou
         y = run(kind, x, w, b, groups, onnx_attrs)
         if quantized:
             m = F(np.float64(x.scale) * np.float64(w.scale) / np.float64(like.scale))
-            y = like.like(np.clip(np.rint(y.astype(F) * m + F(like.zp)), *RANGE["u8"]).astype(np.int64))
+            y = like.scaled(y, m)
         else:
             y = T("f32", y)
         g.add(op, attrs, [x, w] + ([b] if bias else []), [y],
-              "onnxruntime" if kind == "ConvTranspose" else "onnx.reference", relative=4e-6)
+              "onnxruntime" if kind == "ConvTranspose" else "onnx.reference", of_largest=4e-6)
 
 
 # ---- Conv: pads of ONNX are all fronts, then all rears, outermost axis first
@@ -80,7 +77,7 @@ for multiplier in (1, 2):
     x, w, b = g.f32(1, 3, 9), g.f32(3 * multiplier, 1, 3), g.f32(3 * multiplier)
     y = onnx_run("Conv", [x.q, w.q, b.q], 11, group=3)
     g.add("Conv1d", {"multiplier": multiplier}, [x, T("f32", w.q.reshape(1, -1, 3)), b], [T("f32", y)],
-          "onnx.reference", relative=4e-6)
+          "onnx.reference", of_largest=4e-6)
 
 
 def conv3d(stride, dilation, padding, pad, x, w, bias=True):
