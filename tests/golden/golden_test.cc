@@ -44,8 +44,8 @@ struct Contents {
 };
 const std::map<std::string, Contents> kContents = {
     {"conv_golden", {6, 3}},    {"cumsum_golden", {1, 3}},    {"index_golden", {11, 3}},
-    {"logic_golden", {13, 3}},  {"moves_golden", {9, 4}},     {"nn_golden", {9, 1}},
-    {"norm_golden", {5, 3}},    {"pool_golden", {8, 3}},      {"pointwise_golden", {48, 1}},
+    {"logic_golden", {13, 3}},  {"moves_golden", {9, 4}},     {"nn_golden", {9, 3}},
+    {"norm_golden", {5, 3}},    {"pool_golden", {8, 3}},      {"pointwise_golden", {48, 3}},
     {"reduce_golden", {10, 4}}, {"recurrent_golden", {9, 3}}, {"spatial_golden", {11, 3}}};
 
 class Golden : public ::testing::TestWithParam<std::string> {};
@@ -62,13 +62,48 @@ TEST_P(Golden, References) {
 INSTANTIATE_TEST_SUITE_P(, Golden, ::testing::ValuesIn(Names()),
                          [](const auto& file) { return file.param; });
 
+bool IsQuantized(const TensorType& t) { return t.quant.Type() != QuantType::NONE; }
+
+/// Whether an operand may be quantized, in the op's form with so many.
+bool HasQuantizedTypes(const OpDef& def, size_t inputs, size_t outputs) {
+  for (const TypeRow& row : ListTypes(def, inputs, outputs)) {
+    for (const TypeRow::Operand& operand : row.operands) {
+      for (const TensorType& t : operand.types) {
+        if (IsQuantized(t)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// At least three cases of each operator, one of them quantized where its types are.
 TEST(GoldenFiles, EveryOperatorHasValues) {
-  std::map<std::string, int> seen;
+  struct Count {
+    int cases = 0, quantized = 0;
+    size_t inputs = 0, outputs = 0;
+  };
+  std::map<std::string, Count> seen;
   for (const auto& [name, file] : Files()) {
-    for (const json& c : file.at("cases")) ++seen[c.at("op").get<std::string>()];
+    for (const json& c : file.at("cases")) {
+      Count& count = seen[c.at("op").get<std::string>()];
+      ++count.cases;
+      count.inputs = c.at("inputs").size();
+      count.outputs = c.at("outputs").size();
+      bool quantized = false;
+      for (const char* side : {"inputs", "outputs"}) {
+        for (const json& operand : c.at(side)) {
+          quantized = quantized || IsQuantized(golden::TypeFrom(operand));
+        }
+      }
+      count.quantized += quantized;
+    }
   }
   for (const auto& def : Builtin().All()) {
-    EXPECT_GE(seen[std::string(def->name)], 1) << def->name << " is in no *_golden.json";
+    const Count& count = seen[std::string(def->name)];
+    EXPECT_GE(count.cases, 3) << def->name << " in all *_golden.json";
+    if (HasQuantizedTypes(*def, count.inputs, count.outputs)) {
+      EXPECT_GE(count.quantized, 1) << def->name << " quantized, in all *_golden.json";
+    }
   }
 }
 

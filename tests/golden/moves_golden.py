@@ -132,6 +132,11 @@ for c, x, y in ((truth(3, 5), f32(3, 5), f32(3, 5)), (truth(3, 1), f32(2, 1, 5),
 c, x, y = truth(3, 5), u8(3, 5), i8(3, 5)
 add("Select", {}, [c, x, y], [quantize(onnx_run("Where", [c.q != 0, x.real(), y.real()]), "u8", 0.04, 100)])
 
+# Quantized: what stands for 0 is false, and 1 is stored as the result's type stores it.
+x, y = T("i8", [3, 3, 0, 4, -128, 127], 0.5, 3), T("i8", [[-9], [5]], 0.25, -9)
+for op, kind in (("LogicalAnd", "And"), ("LogicalOr", "Or")):
+    add(op, {}, [x, y], [quantize(onnx_run(kind, [x.real() != 0, y.real() != 0]), "i8", 0.5, -7)])
+
 # ---- arithmetic
 
 parts = [f32(3, 5), f32(5), f32(2, 1, 1)]

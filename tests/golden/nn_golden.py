@@ -195,4 +195,17 @@ d = [t.q.astype(np.float64) for t in (x, w, b, h, r)]
 y = np.tanh(d[0] @ d[1].T + d[2] + d[3] @ d[4].T)
 add("RNNCell", {}, [x, w, b, h, r], [T("f32", y), quantize(y, "u8", 1 / 127, 128)], of_largest=2e-6)
 
+# More of what came first: they stand behind all that was drawn before.
+x = ints("i16", 2, 3, 4, scale=0.01)
+add("Reshape", {"target_shape": [4, 1, -1]}, [x], [x.like(x.q.reshape(6, 1, 4))])
+x, w, b = ints("u8", 2, 7, **u8), ints("u8", 5, 7, scale=0.009, zp=112), ints("i32", 5, lo=-1500, hi=1500)
+h, r = ints("u8", 2, 5, scale=1 / 127, zp=128), ints("u8", 5, 5, scale=0.008, zp=117)
+driven = (x.whole() @ w.whole().T + b.q).astype(F) * (F(x.scale) * F(w.scale))
+recalled = (h.whole() @ r.whole().T).astype(F) * (F(h.scale) * F(r.scale))
+y = quantize(np.tanh(driven + recalled), "u8", 1 / 127, 128)
+add("RNNCell", {}, [x, w, b, h, r], [y, y])
+x, w, h, r = f32(3, 5), f32(2, 5), f32(3, 2), f32(2, 2)  # no bias
+y = np.tanh(x.double() @ w.double().T + h.double() @ r.double().T)
+add("RNNCell", {}, [x, w, None, h, r], [T("f32", y), T("f32", y)], of_largest=2e-6)
+
 g.write()

@@ -117,6 +117,8 @@ g.add("Cast", {}, [f32(1.9, -1.9, 300, -300, 0, 127.5)], [T("i8", [1, -1, 127, -
 g.add("Cast", {}, [T("u8", [0, 100, 255], 0.25, 100)], [f32(0, 100, 255)])
 g.add("Cast", {}, [f32(0, 0.25, -3, 1, -0.0, 9)], [T("bool", [0, 1, 1, 1, 0, 1])])
 g.add("LogicalNot", {}, [T("i8", [0, 1, -7, 127])], [T("bool", [1, 0, 0, 0])])
+g.add("LogicalNot", {}, [T("bool", [[0, 1, 1], [1, 0, 0]])], [T("i8", [[1, 0, 0], [0, 1, 1]])])
+g.add("LogicalNot", {}, [T("i8", [3, 0, 4, -128], 0.5, 3)], [T("i8", [-3, -7, -7, -7], 0.25, -7)])
 # A slope with one extent other than 1 goes along the axis, though dimension 0 would fit as well.
 g.add("Prelu", {"axis": 1}, [T("f32", [[-1, -2], [-3, -4]]), f32(10, 100)], [T("f32", [[-10, -20], [-300, -400]])])
 # Division by zero: infinities, which saturate.

@@ -54,6 +54,9 @@ for op in ("Any", "All"):
         x.q[2] = op != "All"
         reduce_(op, x, axis, keep)
     reduce_(op, ints("i8", 5, 3, lo=0, hi=2), [0], False)
+    x = T("i8", [[3, 3, 3], [3, 0, 3], [1, 2, 4]], 0.5, 3)  # what stands for 0 is false
+    y = getattr(np, op.lower())(x.real() != 0, axis=1)
+    add(f"Reduce{op}", {"axis": [0], "keep_dims": False}, [x], [quantize(y, "i8", 0.25, -7)])
 
 for axes, keep in (([0], False), ([0, 1], True), ([2, -3], False)):
     x = f32(3, 4, 5)
