@@ -196,6 +196,10 @@ y = np.tanh(d[0] @ d[1].T + d[2] + d[3] @ d[4].T)
 add("RNNCell", {}, [x, w, b, h, r], [T("f32", y), quantize(y, "u8", 1 / 127, 128)], of_largest=2e-6)
 
 # More of what came first: they stand behind all that was drawn before.
+for dtype, scale, zp, axis in (("u8", 1 / 256, 0, 0), ("i8", 1 / 256, -128, 1)):  # as TFLite stores them
+    x = ints(dtype, 2, 4, 6, scale=0.05, zp=zp + 128)
+    e = np.exp(x.double())
+    add("Softmax", {"axis": axis, "beta": 1.0}, [x], [quantize(e / e.sum(axis=2 - axis, keepdims=True), dtype, scale, zp)])
 x = ints("i16", 2, 3, 4, scale=0.01)
 add("Reshape", {"target_shape": [4, 1, -1]}, [x], [x.like(x.q.reshape(6, 1, 4))])
 x, w, b = ints("u8", 2, 7, **u8), ints("u8", 5, 7, scale=0.009, zp=112), ints("i32", 5, lo=-1500, hi=1500)
