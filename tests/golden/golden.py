@@ -7,7 +7,7 @@ A file is {"generator", "sha256", "versions", "cases"}, its hash that of check_s
 tolerance says by how much a result may differ from its value y:
     stored integers   |result - y| <= steps
     floats            |result - y| <= absolute + relative * |y| + of_largest * (the largest |y| of that output)
-What it does not name is 0.
+What it does not name is 0. With neither `absolute` nor `of_largest`, y is the float32 that its digits name.
 
 Arrays have the usual order here (slowest dimension first: N, C, H, W), so that their flat values are in the order of the
 tensors. Sums of integers are exact; reals are stored as q = clip(rint(f32(y) * f32(1 / scale) + zp)), integer
