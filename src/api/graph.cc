@@ -276,13 +276,19 @@ Status GraphImpl::TakeOver(const Written& w, const ir::Value& v) {
   return Status();
 }
 
+Status GraphImpl::CheckNotEmpty() const {
+  if (op_vector_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no operations");
+  if (outputs_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no OUTPUT tensor");
+  return Status();
+}
+
 Status GraphImpl::DoCompile() {
   if (!mistake_.ok()) {
     mistake_reported_ = true;
     return mistake_;
   }
   TIMCL_TRY(context_->LastStatus());
-  if (op_vector_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no operations");
+  if (op_vector_.empty()) return CheckNotEmpty();
   report_ = CompileReport();
   report_.device = context_->DeviceName() +
                    (context_->device_reason().empty() ? "" : ": " + context_->device_reason());
@@ -291,7 +297,7 @@ Status GraphImpl::DoCompile() {
   run_memory_.clear();
   executable_.reset();
   TIMCL_ASSIGN(Lowered lowered, Lower());
-  if (outputs_.empty()) return Status::Error(Code::kInvalidGraph, "the graph has no OUTPUT tensor");
+  TIMCL_TRY(CheckNotEmpty());
   for (std::string& w : lowered.warnings) Warn(std::move(w));
 
   compiler::Options options;
@@ -366,8 +372,13 @@ bool GraphImpl::Run() {
 
 bool GraphImpl::CompileToBinary(void*, size_t* size) {
   if (size != nullptr) *size = 0;
-  return Fail("compile",
-              Status::Error(Code::kUnsupported, "binary graphs are not written by this version"));
+  Status why = CheckNotEmpty();
+  if (why.ok()) {
+    why = Status::Error(Code::kUnsupported,
+                        "this version does not write binary graphs: their format is still to come; "
+                        "use Compile() and Run()");
+  }
+  return Fail("compile", why);
 }
 
 std::string GraphImpl::ToText() const {

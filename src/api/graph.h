@@ -89,6 +89,8 @@ class GraphImpl : public Graph {
  private:
   /// The graph as IR (lower.cc).
   Result<Lowered> Lower() const;
+  /// kInvalidGraph for a graph without operations or OUTPUT tensors.
+  Status CheckNotEmpty() const;
   Status DoCompile();
   /// What inference found out about a tensor that an op writes, after a compilation.
   Status TakeOver(const Written& written, const ir::Value& value);
