@@ -691,6 +691,11 @@ TEST(PinSignatures, ParamTransformLeavesOutOtherTypes) {
     !defined(VSI_FEAT_OP_ATANH) || !defined(VSI_FEAT_OP_ACOSH)
 #error "a feature macro of an operator that exists is missing"
 #endif
+#if !defined(VSI_FEAT_OP_CUMSUM) || !defined(VSI_FEAT_OP_MOD) ||                   \
+    !defined(VSI_FEAT_OP_MAX_POOL3D) || !defined(VSI_FEAT_OP_MAXPOOLWITHARGMAX) || \
+    !defined(VSI_FEAT_OP_CUSTOM_TINY_YOLOV4_POSTPROCESS)
+#error "a feature macro of an operator that exists is missing"
+#endif
 #if !defined(_VSI_NN_OP_SELU_H) || !defined(_VSI_NN_OP_CELU_H)
 #error "a feature macro of an operator that exists is missing"
 #endif

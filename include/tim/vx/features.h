@@ -1,6 +1,4 @@
-// Feature macros that callers of the original API test before they name an operator. A macro is
-// defined here only while its operator exists; those of CumSum, Mod, MaxPool3d, the arg-max pools
-// and TinyYolov4Postprocess arrive with their headers.
+// Feature macros that callers of the original API test before they name an operator.
 #ifndef TIM_VX_FEATURES_H_
 #define TIM_VX_FEATURES_H_
 
@@ -26,6 +24,21 @@
 #define _VSI_NN_OP_CELU_H 1
 #endif
 
+#ifndef VSI_FEAT_OP_CUMSUM
+#define VSI_FEAT_OP_CUMSUM 1
+#endif
+#ifndef VSI_FEAT_OP_MOD
+#define VSI_FEAT_OP_MOD 1
+#endif
+#ifndef VSI_FEAT_OP_MAX_POOL3D
+#define VSI_FEAT_OP_MAX_POOL3D 1
+#endif
+#ifndef VSI_FEAT_OP_MAXPOOLWITHARGMAX
+#define VSI_FEAT_OP_MAXPOOLWITHARGMAX 1
+#endif
+#ifndef VSI_FEAT_OP_CUSTOM_TINY_YOLOV4_POSTPROCESS
+#define VSI_FEAT_OP_CUSTOM_TINY_YOLOV4_POSTPROCESS 1
+#endif
 #ifndef VSI_FEAT_OP_SCATTER_ND_UPDATE
 #define VSI_FEAT_OP_SCATTER_ND_UPDATE 1
 #endif
