@@ -154,7 +154,7 @@ std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void*
     }
     if (BitsOf(spec.datatype_) == 0) return Status();  // Compile() names the op that meets it
     const TensorType type = tensor->type();
-    TIMCL_ASSIGN(const size_t bytes, type.CheckedBytes());
+    TIMCL_TRY(type.CheckedBytes().status());
     if (user_memory != nullptr) {
       if (!Aligned(user_memory)) {
         return Status::Error(
@@ -162,8 +162,7 @@ std::shared_ptr<Tensor> GraphImpl::NewTensor(const TensorSpec& spec, const void*
             fmt::format("CreateIOTensor: the memory at {} is not aligned to 64 bytes",
                         user_memory));
       }
-      tensor->set_storage(base::Storage::Wrap(user_memory, bytes));
-      return Status();
+      return tensor->ShareMemory(user_memory);
     }
     TIMCL_TRY(tensor->AllocateStorage(type, context_->max_allocation()));
     if (data != nullptr) tensor->CopyDataToTensor(data);
@@ -271,9 +270,8 @@ Status GraphImpl::TakeOver(const Written& w, const ir::Value& v) {
                                      declared.ToString(), v.type.shape.ToString()))
         .AtTensor(w.place);
   }
-  tensor.set_storage(v.storage);
   tensor.set_inferred(v.type.shape);
-  return Status();
+  return tensor.set_storage(v.storage);
 }
 
 Status GraphImpl::CheckNotEmpty() const {
@@ -320,7 +318,9 @@ Status GraphImpl::DoCompile() {
   }
   TIMCL_TRY(executable.status());
   executable_ = std::move(*executable);
+  delivered_.clear();
   for (Written& w : lowered.written) {
+    delivered_.push_back(w.tensor);
     if (w.state != nullptr) commits_.push_back(std::move(w));
   }
   std::set<const Tensor*> seen;
@@ -330,7 +330,7 @@ Status GraphImpl::DoCompile() {
         if (t->IsPlaceHolder() || !seen.insert(t.get()).second) continue;
         auto tensor = std::static_pointer_cast<TensorImpl>(t);
         tensor->EnsureFilled();
-        if (tensor->is_io() && tensor->storage() != nullptr) run_memory_.push_back(tensor);
+        if (tensor->is_io() && tensor->handle() != nullptr) run_memory_.push_back(tensor);
       }
     }
   }
@@ -354,13 +354,15 @@ bool GraphImpl::Compile() {
 
 Status GraphImpl::DoRun() {
   for (const auto& tensor : run_memory_) {
-    if (tensor->storage()->data() != nullptr) continue;
+    if (tensor->handle()->data() != nullptr) continue;
     return Status::Error(Code::kInvalidArgument,
                          "its memory was taken back by SwapHandle and no other was given")
         .AtTensor(PlaceOf(*tensor));
   }
+  for (const auto& tensor : run_memory_) tensor->Fetch();
   TIMCL_TRY(executable_->Run());
   for (const Written& c : commits_) c.tensor->storage()->SwapWith(*c.state);
+  for (const auto& tensor : delivered_) tensor->Deliver();
   return Status();
 }
 

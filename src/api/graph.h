@@ -127,6 +127,7 @@ class GraphImpl : public Graph {
   std::unique_ptr<runtime::Executable> executable_;
   std::vector<Written> commits_;                         // state
   std::vector<std::shared_ptr<TensorImpl>> run_memory_;  // what the user may take away
+  std::vector<std::shared_ptr<TensorImpl>> delivered_;   // what ops write
 };
 
 }  // namespace tim::vx

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
+#include "api/packed.h"
 #include "base/float_env.h"
 #include "base/log.h"
 #include "tim/vx/op_def.h"
@@ -19,7 +21,7 @@ namespace {
 
 /// Writes real 0 everywhere: the zero point of a quantized type. `data` holds zero bytes.
 void FillWithRealZero(void* data, const TensorType& type) {
-  if (!type.quantized() || !IsInteger(type.dtype) || BitsOf(type.dtype) < 8) return;
+  if (!type.quantized() || !IsInteger(type.dtype)) return;
   if (type.per_channel()) {
     ref::Output out(data, type);
     for (int64_t i = 0, n = type.count(); i < n; ++i) out.Set(i, 0.0);
@@ -36,6 +38,11 @@ void FillWithRealZero(void* data, const TensorType& type) {
   for (size_t at = 0, end = type.bytes(); at < end; at += width) {
     std::memcpy(bytes + at, pattern, width);
   }
+}
+
+Status NoMemory(size_t bytes, const TensorType& type) {
+  return Status::Error(Code::kOutOfMemory, fmt::format("the host has no {} bytes of memory for {}",
+                                                       bytes, type.ToString()));
 }
 
 }  // namespace
@@ -59,15 +66,53 @@ TensorType TensorImpl::type() const {
           spec_.quantization_};
 }
 
+Status TensorImpl::set_storage(std::shared_ptr<base::Storage> storage) {
+  fill_pending_ = fill_pending_ || storage != storage_;
+  storage_ = std::move(storage);
+  if (!IsPacked(spec_.datatype_) || !is_io()) return Status();
+  const size_t bytes = HostBytes(type());
+  if (packed_ != nullptr && packed_->bytes() == bytes) return Status();
+  packed_ = base::Storage::Allocate(bytes);
+  return packed_ != nullptr ? Status() : NoMemory(bytes, type());
+}
+
+Status TensorImpl::ShareMemory(void* memory) {
+  const TensorType t = type();
+  auto shared = base::Storage::Wrap(memory, HostBytes(t));
+  if (!IsPacked(t.dtype)) {
+    storage_ = std::move(shared);
+    return Status();
+  }
+  packed_ = std::move(shared);
+  storage_ = base::Storage::Allocate(t.bytes());
+  return storage_ != nullptr ? Status() : NoMemory(t.bytes(), t);
+}
+
+void TensorImpl::Fetch() {
+  if (packed_ == nullptr || packed_->data() == nullptr) return;
+  EnsureFilled();
+  const uint64_t version = packed_->host_version();
+  if (version == fetched_) return;
+  fetched_ = version;
+  Unpack(type(), packed_->data(), storage_->data());
+  storage_->MarkWritten();
+}
+
+void TensorImpl::Deliver() {
+  if (packed_ == nullptr || packed_->data() == nullptr) return;
+  Pack(type(), storage_->data(), packed_->data());
+  fetched_ = packed_->host_version();
+}
+
 Status TensorImpl::AllocateStorage(const TensorType& type, uint64_t limit) {
   TIMCL_ASSIGN(const size_t bytes, type.CheckedBytes());
   storage_ = base::Storage::Allocate(bytes);
+  if (storage_ != nullptr) TIMCL_TRY(set_storage(storage_));
   if (storage_ == nullptr) {
-    std::string text =
-        "the host has no " + std::to_string(bytes) + " bytes of memory for " + type.ToString();
-    if (limit != 0 && bytes > limit)
-      text += "; the device's largest allocation is " + std::to_string(limit) + " bytes";
-    return Status::Error(Code::kOutOfMemory, text);
+    const Status why = NoMemory(bytes, type);
+    if (limit == 0 || bytes <= limit) return why;
+    return Status::Error(why.code(), fmt::format("{}; the device's largest allocation is {} bytes",
+                                                 why.detail(), limit));
   }
   // Constants are read while compiling; other tensors of that size make Compile() fail first.
   fill_pending_ = true;
@@ -78,41 +123,54 @@ Status TensorImpl::AllocateStorage(const TensorType& type, uint64_t limit) {
 void TensorImpl::EnsureFilled() {
   if (!fill_pending_) return;
   fill_pending_ = false;
-  if (storage_ != nullptr && storage_->data() != nullptr)
-    FillWithRealZero(storage_->data(), type());
+  if (storage_ == nullptr || storage_->data() == nullptr) return;
+  FillWithRealZero(storage_->data(), type());
+  Deliver();
 }
 
-size_t TensorImpl::CallersBytes() const {
-  if (open_shape()) return storage_->bytes();
+size_t TensorImpl::CallersBytes(size_t (*bytes_of)(const TensorType&)) const {
+  const size_t own = bytes_of(type());
+  if (open_shape()) return own;
   const TensorType told = {spec_.datatype_, Shape(spec_.shape_), spec_.quantization_};
-  const auto bytes = told.CheckedBytes();
-  return bytes.ok() ? std::min(*bytes, storage_->bytes()) : storage_->bytes();
+  return told.CheckedBytes().ok() ? std::min(bytes_of(told), own) : own;
 }
 
 bool TensorImpl::CopyDataToTensor(const void* data, uint32_t) {
   if (spec_.attr_ == TensorAttribute::TRANSIENT) return false;
   if (data == nullptr || id_ == static_cast<uint32_t>(-1)) return true;
-  if (storage_ == nullptr || storage_->data() == nullptr) return false;
+  if (handle() == nullptr || handle()->data() == nullptr) return false;
   fill_pending_ = false;
   has_data_ = true;
   // The size argument means nothing: callers pass element counts and worse.
-  std::memcpy(storage_->data(), data, CallersBytes());
-  storage_->MarkWritten();
+  if (IsPacked(spec_.datatype_) && packed_ == nullptr) {
+    const auto bytes_of = [](const TensorType& t) { return t.bytes(); };
+    ExtendNibbles(spec_.datatype_, data, CallersBytes(bytes_of), storage_->data());
+  } else {
+    std::memcpy(handle()->data(), data, CallersBytes(HostBytes));
+  }
+  handle()->MarkWritten();
   return true;
 }
 
 bool TensorImpl::CopyDataFromTensor(void* data) {
   if (spec_.attr_ == TensorAttribute::TRANSIENT) return false;
   if (data == nullptr) return true;
-  if (storage_ == nullptr || storage_->data() == nullptr) return false;
+  if (handle() == nullptr || handle()->data() == nullptr) return false;
   EnsureFilled();
-  std::memcpy(data, storage_->data(), std::min(CallersBytes(), type().bytes()));
+  const size_t bytes = CallersBytes(HostBytes);
+  if (IsPacked(spec_.datatype_) && packed_ == nullptr) {
+    std::vector<std::byte> packed(HostBytes(type()));
+    Pack(type(), storage_->data(), packed.data());
+    std::memcpy(data, packed.data(), bytes);
+  } else {
+    std::memcpy(data, handle()->data(), bytes);
+  }
   return true;
 }
 
 bool TensorImpl::SwapHandle(void* new_ptr, bool, void** old_ptr) {
   if (id_ == static_cast<uint32_t>(-1)) return true;
-  if (!is_io() || storage_ == nullptr) return false;
+  if (!is_io() || handle() == nullptr) return false;
   if (new_ptr != nullptr && reinterpret_cast<uintptr_t>(new_ptr) % 64 != 0) {
     base::Log("api", base::LogLevel::kWarn,
               "SwapHandle of tensor '{}': the new memory at {} is not aligned to 64 bytes", name_,
@@ -121,7 +179,7 @@ bool TensorImpl::SwapHandle(void* new_ptr, bool, void** old_ptr) {
   }
   if (new_ptr == nullptr && old_ptr == nullptr) return false;
   EnsureFilled();
-  void* previous = storage_->SwapPointer(new_ptr);
+  void* previous = handle()->SwapPointer(new_ptr);
   if (old_ptr != nullptr) *old_ptr = previous;
   return true;
 }
@@ -130,19 +188,19 @@ bool TensorImpl::SwapHandle(std::shared_ptr<Tensor> tensor) {
   if (id_ == static_cast<uint32_t>(-1)) return true;
   auto* other = dynamic_cast<TensorImpl*>(tensor.get());
   if (other == nullptr || !is_io() || !other->is_io() || other->graph_ != graph_ ||
-      storage_ == nullptr || other->storage_ == nullptr ||
-      storage_->bytes() != other->storage_->bytes()) {
+      handle() == nullptr || other->handle() == nullptr ||
+      handle()->bytes() != other->handle()->bytes()) {
     return false;
   }
   EnsureFilled();
   other->EnsureFilled();
-  storage_->SwapWith(*other->storage_);
+  handle()->SwapWith(*other->handle());
   return true;
 }
 
 bool TensorImpl::FlushCacheForHandle() {
-  if (!has(TensorAttribute::INPUT) || storage_ == nullptr) return false;
-  storage_->MarkWritten();
+  if (!has(TensorAttribute::INPUT) || handle() == nullptr) return false;
+  handle()->MarkWritten();
   return true;
 }
 
@@ -151,16 +209,16 @@ bool TensorImpl::InvalidateCacheForHandle() {
 }
 
 void* TensorImpl::map(bool) {
-  if (!is_io() || storage_ == nullptr) return nullptr;
+  if (!is_io() || handle() == nullptr) return nullptr;
   EnsureFilled();
-  storage_->SetMapped(true);
-  return storage_->data();
+  handle()->SetMapped(true);
+  return handle()->data();
 }
 
 void TensorImpl::unmap() {
-  if (!is_io() || storage_ == nullptr) return;
-  storage_->MarkWritten();
-  storage_->SetMapped(false);
+  if (!is_io() || handle() == nullptr) return;
+  handle()->MarkWritten();
+  handle()->SetMapped(false);
 }
 
 bool TensorImpl::SaveTensorToTextByFp32(std::string filename) {
@@ -184,18 +242,18 @@ bool TensorImpl::SaveTensorToTextByFp32(std::string filename) {
 }
 
 void* TensorImpl::ConvertTensorToData(uint8_t*) {
-  if (storage_ == nullptr || storage_->data() == nullptr) return nullptr;
-  EnsureFilled();
-  void* copy = std::malloc(storage_->bytes() ? storage_->bytes() : 1);
-  if (copy != nullptr) std::memcpy(copy, storage_->data(), storage_->bytes());
+  if (handle() == nullptr || handle()->data() == nullptr) return nullptr;
+  const size_t bytes = HostBytes(type());
+  void* copy = std::calloc(1, bytes ? bytes : 1);
+  if (copy != nullptr) CopyDataFromTensor(copy);
   return copy;
 }
 
 float* TensorImpl::ConvertTensorToFloat32Data() {
-  if (storage_ == nullptr || storage_->data() == nullptr || BitsOf(spec_.datatype_) < 8)
-    return nullptr;
+  if (handle() == nullptr || handle()->data() == nullptr) return nullptr;
   const base::FloatEnv usual;
   EnsureFilled();
+  Fetch();
   const TensorType t = type();
   const int64_t n = t.count();
   // Callers walk over as many elements as the spec says, also where the op made fewer.

@@ -58,13 +58,19 @@ class TensorImpl : public Tensor {
   /// The type with the shape that is in force: declared, or inferred at Compile.
   TensorType type() const;
 
-  /// Memory; null for transients and for open shapes before Compile.
+  /// The memory that ops see; null for transients and for open shapes before Compile.
   const std::shared_ptr<base::Storage>& storage() const { return storage_; }
-  /// Takes over memory that holds zero bytes.
-  void set_storage(std::shared_ptr<base::Storage> storage) {
-    fill_pending_ = fill_pending_ || storage != storage_;
-    storage_ = std::move(storage);
-  }
+  /// The memory that the host maps and swaps: the same, but for 4-bit tensors of INPUT and OUTPUT,
+  /// which are packed there.
+  const std::shared_ptr<base::Storage>& handle() const { return packed_ ? packed_ : storage_; }
+  /// Takes over memory that holds zero bytes. kOutOfMemory.
+  Status set_storage(std::shared_ptr<base::Storage> storage);
+  /// The host's own memory of an INPUT or OUTPUT tensor, which stays as it is. kOutOfMemory.
+  Status ShareMemory(void* memory);
+  /// Before a run: what the host wrote into packed memory, to where ops see it.
+  void Fetch();
+  /// After a run: what an op wrote, into packed memory.
+  void Deliver();
   /// Allocates memory of the type's size, which reads as real 0. kOutOfMemory. Memory of more than
   /// `limit` bytes (0: none) is not touched before EnsureFilled().
   Status AllocateStorage(const TensorType& type, uint64_t limit);
@@ -72,9 +78,10 @@ class TensorImpl : public Tensor {
   void EnsureFilled();
   /// Whether the host ever wrote to it.
   bool has_data() const { return has_data_; }
-  /// Bytes that a copy to or from the caller's memory may touch: what the spec says, which is what
-  /// the caller made room for, also where the op overruled it. An open shape says nothing.
-  size_t CallersBytes() const;
+  /// Bytes that a copy to or from the caller's memory may touch, of tensors as `bytes_of` counts
+  /// them: what the spec says, which is what the caller made room for, also where the op overruled
+  /// it. An open shape says nothing.
+  size_t CallersBytes(size_t (*bytes_of)(const TensorType&)) const;
   /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps
   /// the declared one).
   void set_inferred(Shape shape) { inferred_ = std::move(shape), has_inferred_ = true; }
@@ -91,6 +98,8 @@ class TensorImpl : public Tensor {
   Shape inferred_;
   bool has_inferred_ = false;
   std::shared_ptr<base::Storage> storage_;
+  std::shared_ptr<base::Storage> packed_;  // what the host sees of a 4-bit INPUT or OUTPUT
+  uint64_t fetched_ = 0;                   // version of packed_ that storage_ holds
 };
 
 /// One per graph; every access answers false or null.

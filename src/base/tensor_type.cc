@@ -177,11 +177,7 @@ int32_t TensorType::zero_point(size_t c) const {
 }
 
 size_t TensorType::bytes() const {
-  if (BitsOf(dtype) == 4) {
-    const auto rows = shape.SplitAt(0);
-    return static_cast<size_t>((rows.n + 1) / 2 * rows.outer);
-  }
-  return static_cast<size_t>(count()) * static_cast<size_t>(BitsOf(dtype) / 8);
+  return static_cast<size_t>(count()) * static_cast<size_t>((BitsOf(dtype) + 7) / 8);
 }
 
 Result<size_t> TensorType::CheckedBytes() const {

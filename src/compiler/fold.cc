@@ -12,14 +12,11 @@ constexpr int64_t kMaxElements = 1 << 20;
 bool Foldable(const ir::Graph& graph, const ir::Node& n) {
   if (n.dead || n.def->reference == nullptr || n.inputs.empty()) return false;
   for (int v : n.inputs) {
-    if (v >= 0 &&
-        (graph.value(v).role != ir::Role::kConstant || BitsOf(graph.value(v).type.dtype) < 8))
-      return false;
+    if (v >= 0 && graph.value(v).role != ir::Role::kConstant) return false;
   }
   return std::all_of(n.outputs.begin(), n.outputs.end(), [&](int v) {
     const ir::Value& value = graph.value(v);
-    return value.role == ir::Role::kTransient && value.type.count() <= kMaxElements &&
-           BitsOf(value.type.dtype) >= 8;
+    return value.role == ir::Role::kTransient && value.type.count() <= kMaxElements;
   });
 }
 }  // namespace

@@ -147,7 +147,7 @@ std::string Data(const Value& v, size_t max_bytes) {
     case DataType::INT64:
       return Numbers<int64_t>(data, n);
     default:
-      return Hex(data, *bytes);  // 4-bit types: padding included
+      return Hex(data, *bytes);  // 4-bit types: a byte for each element
   }
 }
 

@@ -27,9 +27,9 @@ struct Group {
   const char* members;
 };
 constexpr Group kGroups[] = {
-    {"real", "f32|f16|i8|u8|i16|u16"},
-    {"number", "f32|f16|i8|u8|i16|u16|i32"},
-    {"copyable", "f32|f16|i8|u8|i16|u16|i32|u32|i64|bool"},
+    {"real", "f32|f16|i8|u8|i16|u16|i4|u4"},
+    {"number", "f32|f16|i8|u8|i16|u16|i4|u4|i32"},
+    {"copyable", "f32|f16|i8|u8|i16|u16|i4|u4|i32|u32|i64|bool"},
     {"logical", "bool|i8"},
 };
 

@@ -19,9 +19,11 @@ namespace {
 
 const char* OpenClType(DataType dtype) {
   switch (dtype) {
+    case DataType::INT4:
     case DataType::INT8:
     case DataType::BOOL8:
       return "char";
+    case DataType::UINT4:
     case DataType::UINT8:
       return "uchar";
     case DataType::INT16:
@@ -58,6 +60,10 @@ std::string Limits(DataType dtype) {
 /// Limits as literals of long; "" for types that are no integer.
 std::string IntegerLimits(DataType dtype) {
   switch (dtype) {
+    case DataType::INT4:
+      return "-8L, 7L";
+    case DataType::UINT4:
+      return "0L, 15L";
     case DataType::INT8:
     case DataType::BOOL8:
       return "-128L, 127L";

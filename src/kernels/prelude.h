@@ -50,8 +50,8 @@ struct VariantText {
 Result<std::string> FindSource(const std::string& name, const std::string& override_dir);
 
 /// `ins[i]`, `outs[i]`: types of the op's operands. `post_ops`: fused behind output 0, which is
-/// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by kernels
-/// (4-bit). Sources include each other by `#include "name.clh"`, each once; kNotFound and
+/// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by
+/// kernels. Sources include each other by `#include "name.clh"`, each once; kNotFound and
 /// kKernelBuild name file and line of one that is unknown or includes itself.
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,

@@ -75,7 +75,7 @@ void Cases(CaseMaker& make) {
 
 constexpr OpDef kReverse = {
     .name = "Reverse",
-    .types = "copyable -> copyable; i8:pc|u8:pc|i16:pc|i32:pc|i8:apc|u8:apc -> ==0",
+    .types = "copyable -> copyable; i8:pc|u8:pc|i16:pc|i32:pc|i4:pc|u4:pc|i8:apc|u8:apc -> ==0",
     .schema = &kAttrSchema<ReverseAttrs>,
     .verify = Verify,
     .infer = ShapeOfInput,

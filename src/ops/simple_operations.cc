@@ -210,6 +210,10 @@ struct Conversion {
 };
 Conversion ConversionTo(DataType to) {
   switch (to) {
+    case DataType::INT4:
+      return {"convert_int_sat", "-8", "7"};
+    case DataType::UINT4:
+      return {"convert_int_sat", "0", "15"};
     case DataType::INT8:
       return {"convert_int_sat", "-128", "127"};
     case DataType::UINT8:

@@ -90,7 +90,6 @@ void CaseBuilder::Sweep(int channel_dim, size_t passes, bool own_scales) {
     for (size_t k = 0; k < (pairs ? passes : 1) * most; ++k) {
       Case c = case_;
       c.outputs.resize(outputs);
-      bool narrow = false;  // 4-bit types: no reference reads them
       for (size_t i = 0; i < inputs + outputs; ++i) {
         const TypeRow::Operand& o = row.operands[i];
         if (i < inputs && c.inputs[i].type.dtype == DataType::UNKNOWN) continue;  // left out
@@ -104,13 +103,12 @@ void CaseBuilder::Sweep(int channel_dim, size_t passes, bool own_scales) {
         const TensorType& type = o.types[step % o.types.size()];
         t.dtype = type.dtype;
         t.quant = own_scales && i >= inputs ? OwnScale(type.quant) : type.quant;
-        narrow = narrow || BitsOf(t.dtype) < 8;
         if (!t.per_channel()) continue;
         const int last = static_cast<int>(std::max<size_t>(t.shape.rank(), 1)) - 1;
         const int dim = channel_dim >= 0 ? std::min(channel_dim, last) : last;
         t = cases::PerChannel(t.dtype, t.shape, dim, 0.005f, type.quant.Type());
       }
-      if (!narrow) Finish(std::move(c));
+      Finish(std::move(c));
     }
   }
 }

@@ -32,9 +32,11 @@ size_t ChannelOf(const TensorType& t, int64_t i) {
 
 void StoreRaw(void* data, DataType dtype, int64_t i, int64_t q) {
   switch (dtype) {
+    case DataType::INT4:
     case DataType::INT8:
     case DataType::BOOL8:
       return Store(data, i, static_cast<int8_t>(q));
+    case DataType::UINT4:
     case DataType::UINT8:
       return Store(data, i, static_cast<uint8_t>(q));
     case DataType::INT16:
@@ -48,7 +50,7 @@ void StoreRaw(void* data, DataType dtype, int64_t i, int64_t q) {
     case DataType::INT64:
       return Store(data, i, q);
     default:
-      return;  // 4-bit types are refused before a reference runs
+      return;
   }
 }
 
@@ -58,9 +60,11 @@ Input::Input(const void* data, const TensorType& type) : data_(data), type_(&typ
 
 int64_t Input::Raw(int64_t i) const {
   switch (type_->dtype) {
+    case DataType::INT4:
     case DataType::INT8:
     case DataType::BOOL8:
       return Load<int8_t>(data_, i);
+    case DataType::UINT4:
     case DataType::UINT8:
       return Load<uint8_t>(data_, i);
     case DataType::INT16:

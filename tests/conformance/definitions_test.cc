@@ -77,7 +77,7 @@ std::vector<Word> Words() {
     if (BitsOf(dtype) != 0) words.push_back({dtype});
   }
   for (DataType d : {DataType::INT8, DataType::UINT8, DataType::INT16, DataType::UINT16,
-                     DataType::INT32, DataType::INT4}) {
+                     DataType::INT32, DataType::INT4, DataType::UINT4}) {
     words.push_back({d, QuantType::ASYMMETRIC});
     words.push_back({d, QuantType::SYMMETRIC_PER_CHANNEL});
   }

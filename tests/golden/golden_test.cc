@@ -47,7 +47,7 @@ const std::map<std::string, Contents> kContents = {
     {"logic_golden", {13, 3}},  {"moves_golden", {9, 4}},      {"nn_golden", {9, 3}},
     {"norm_golden", {5, 3}},    {"pool_golden", {8, 3}},       {"pointwise_golden", {48, 3}},
     {"reduce_golden", {10, 4}}, {"recurrent_golden", {9, 3}},  {"spatial_golden", {11, 3}},
-    {"tiny_yolov4_golden", {1, 3}}};
+    {"narrow_golden", {5, 3}},  {"tiny_yolov4_golden", {1, 3}}};
 
 class Golden : public ::testing::TestWithParam<std::string> {};
 

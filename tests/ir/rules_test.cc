@@ -90,7 +90,7 @@ TEST(Shapes, CountsAreChecked) {
   const TensorType wide = {DataType::FLOAT32, {1ll << 60}, Quantization()};
   EXPECT_TRUE(wide.shape.CheckedCount().ok());
   EXPECT_EQ(wide.CheckedBytes().status().code(), Code::kInvalidShape);
-  EXPECT_EQ((TensorType{DataType::INT4, {3, 5}, Quantization()}.bytes()), 10u);
+  EXPECT_EQ((TensorType{DataType::INT4, {3, 5}, Quantization()}.bytes()), 15u);
 }
 
 /// The first error of any node, in order.

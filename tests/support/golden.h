@@ -25,9 +25,9 @@ using nlohmann::json;
 inline TensorType TypeFrom(const json& j) {
   TensorType t;
   if (j.is_null()) return t;
-  for (DataType d :
-       {DataType::FLOAT16, DataType::FLOAT32, DataType::INT8, DataType::UINT8, DataType::INT16,
-        DataType::UINT16, DataType::INT32, DataType::UINT32, DataType::INT64, DataType::BOOL8}) {
+  for (DataType d : {DataType::FLOAT16, DataType::FLOAT32, DataType::INT8, DataType::UINT8,
+                     DataType::INT16, DataType::UINT16, DataType::INT32, DataType::UINT32,
+                     DataType::INT64, DataType::BOOL8, DataType::INT4, DataType::UINT4}) {
     if (j.at("dtype") == NameOf(d)) t.dtype = d;
   }
   EXPECT_NE(t.dtype, DataType::UNKNOWN) << j.at("dtype");

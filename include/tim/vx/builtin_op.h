@@ -12,8 +12,8 @@ namespace vx {
 
 // How the operator headers describe operands: shapes list the fastest dimension first. "T" is a
 // type whose value may differ between operands unless the text says otherwise. Element types are
-// written f32 f16 i8 u8 i16 u16 i32 u32 bool; "quantized" stands for u8, i8 and i16 with
-// ASYMMETRIC or DYNAMIC_FIXED_POINT quantization, or with none (scale 1, zero point 0).
+// written f32 f16 i8 u8 i16 u16 i4 u4 i32 u32 bool; "quantized" stands for u8, i8, i16, u16, i4 and
+// u4 with ASYMMETRIC or DYNAMIC_FIXED_POINT quantization, or with none (scale 1, zero point 0).
 // Each operator may also fail with kInvalidGraph (wrong number of operands), kInvalidType (element
 // types outside its list) and kInvalidArgument (a quantization without a valid scale).
 

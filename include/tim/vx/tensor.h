@@ -159,8 +159,12 @@ class TIMCL_API Tensor {
 
   /// Copies the whole tensor from `data`. size_in_bytes is ignored: callers of the original pass
   /// element counts and worse. False for TRANSIENT; true and no action for null data.
+  /// 4-bit elements are packed (DataType::INT4) for INPUT and OUTPUT tensors; for CONSTANT and
+  /// VARIABLE ones there is a byte for each element, the low half of which counts: what
+  /// utils::Float32ToDtype writes. The same holds for the data given to Graph::CreateTensor.
   virtual bool CopyDataToTensor(const void* data, uint32_t size_in_bytes = 0) = 0;
   /// Copies the whole tensor, dense, to `data`. False for TRANSIENT; true and no action for null.
+  /// 4-bit elements are packed, whatever the tensor's attribute.
   /// Where the operation overrules the declared shape, no copy touches more bytes than GetSpec()
   /// says; a shape left open is copied as inferred.
   virtual bool CopyDataFromTensor(void* data) = 0;
@@ -192,7 +196,8 @@ class TIMCL_API Tensor {
   /// One element per line, real values, "%.16f", fastest dimension first.
   virtual bool SaveTensorToTextByFp32(std::string filename) = 0;
   virtual void SetScalar(int8_t is_scalar) = 0;
-  /// A copy of the raw bytes, to be freed by the caller with free(). The argument is ignored.
+  /// What CopyDataFromTensor copies, to be freed by the caller with free(). The argument is
+  /// ignored.
   virtual void* ConvertTensorToData(uint8_t* tensorData) = 0;
   /// The real value of each element, to be freed by the caller with free().
   virtual float* ConvertTensorToFloat32Data() = 0;

@@ -77,7 +77,8 @@ struct TIMCL_API TensorType {
   int32_t zero_point(size_t c = 0) const;
 
   int64_t count() const { return shape.count(); }
-  /// Bytes of the dense data; 4-bit types are packed two per byte along dimension 0.
+  /// Bytes of the dense data that ops see. 4-bit types have a byte for each element there, sign
+  /// extended: the API packs and unpacks what the host sees, so no op, kernel or backend does.
   size_t bytes() const;
   Result<size_t> CheckedBytes() const;
   std::string ToString() const;  // "u8(0.0039,0)[28,28,1,1]"

@@ -18,7 +18,9 @@ enum class DataType {
   FLOAT16 = 8,
   FLOAT32 = 9,
   BOOL8 = 10,  ///< one byte, 0 or 1
-  INT4 = 11,   ///< two elements per byte, packed along dimension 0
+  /// Two elements per byte along dimension 0 in the memory of INPUT and OUTPUT tensors: the even
+  /// one in the low half, each row from a byte of its own. tensor.h says which copies are packed.
+  INT4 = 11,
   UINT4 = 12,
 };
 

@@ -83,11 +83,10 @@ class ReferenceBackend : public Backend {
 
   Status Partition(const GraphView& graph, Selection* selection) override {
     for (const OpView& op : graph.Ops()) {
-      const std::string why = WhyNot(op);
-      if (why.empty()) {
+      if (op.def().reference != nullptr) {
         selection->Select(op);
       } else {
-        selection->Reject(op, why);
+        selection->Reject(op, "the op has no reference function");
       }
     }
     return Status();
@@ -117,18 +116,6 @@ class ReferenceBackend : public Backend {
   }
 
  private:
-  static std::string WhyNot(const OpView& op) {
-    if (op.def().reference == nullptr) return "the op has no reference function";
-    for (size_t i = 0; i < op.num_inputs(); ++i) {
-      if (op.in(i).present() && BitsOf(op.in(i).dtype()) < 8)
-        return "reference functions do not read 4-bit tensors";
-    }
-    for (size_t i = 0; i < op.num_outputs(); ++i) {
-      if (BitsOf(op.out(i).dtype()) < 8) return "reference functions do not write 4-bit tensors";
-    }
-    return "";
-  }
-
   static Status MakePlan(const GraphView& part, Plan* plan, size_t* scratch) {
     std::map<int, int> slot_of;  // value -> slot
     auto add = [&](int value, Plan::Place place, size_t index) {
