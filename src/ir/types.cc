@@ -10,7 +10,7 @@
 namespace tim::vx {
 namespace {
 
-enum class Scheme { kPerTensor, kPerChannel, kPerChannelAsymmetric };
+enum class Scheme { kPerTensor, kQuantized, kPerChannel, kPerChannelAsymmetric };
 
 struct Atom {
   const char* name;
@@ -77,6 +77,8 @@ std::optional<Choice> ParseChoice(std::string_view word) {
     c.scheme = Scheme::kPerChannel;
   } else if (scheme == ":apc") {
     c.scheme = Scheme::kPerChannelAsymmetric;
+  } else if (scheme == ":q") {
+    c.scheme = Scheme::kQuantized;
   } else if (!scheme.empty()) {
     return std::nullopt;
   }
@@ -119,7 +121,7 @@ bool Fits(const Choice& c, const TensorType& t, const OpView& op) {
   }
   const bool wide =
       t.dtype == DataType::UINT32 || t.dtype == DataType::INT64 || t.dtype == DataType::BOOL8;
-  return c.scheme == Scheme::kPerTensor && !wide;
+  return c.scheme == Scheme::kQuantized || (c.scheme == Scheme::kPerTensor && !wide);
 }
 
 /// The alternatives of operand i in one side of a row; the last one serves what follows if it ends
@@ -168,8 +170,11 @@ std::string InFull(std::string_view types) {
 
 /// A tensor's type in the words of OpDef::types.
 std::string WordOf(const TensorType& t) {
+  const bool wide =
+      t.dtype == DataType::UINT32 || t.dtype == DataType::INT64 || t.dtype == DataType::BOOL8;
   const char* scheme = t.quant.Type() == QuantType::SYMMETRIC_PER_CHANNEL    ? ":pc"
                        : t.quant.Type() == QuantType::ASYMMETRIC_PER_CHANNEL ? ":apc"
+                       : wide && t.quantized()                               ? ":q"
                                                                              : "";
   return std::string(NameOf(t.dtype)) + scheme;
 }
@@ -178,6 +183,10 @@ std::string WordOf(const TensorType& t) {
 void AppendEncodings(const Choice& c, std::vector<TensorType>* out) {
   using Q = Quantization;
   auto add = [&](Q q) { out->push_back({c.dtype, {}, std::move(q)}); };
+  if (c.scheme == Scheme::kQuantized) {
+    return add(c.dtype == DataType::INT64 ? Q(QuantType::DYNAMIC_FIXED_POINT, int8_t{4})
+                                          : Q(QuantType::ASYMMETRIC, 0.37f, 12));
+  }
   if (c.scheme != Scheme::kPerTensor) {
     const bool symmetric = c.scheme == Scheme::kPerChannel;
     return add(Q(symmetric ? QuantType::SYMMETRIC_PER_CHANNEL : QuantType::ASYMMETRIC_PER_CHANNEL,

@@ -128,8 +128,10 @@ std::string StoreReal(const TensorType& t, const std::string& y, const std::stri
   if (t.dtype == DataType::FLOAT16) return fmt::format("vstore_half_rte({}, i, {})", v, y);
   const char* type = OpenClType(t.dtype);
   const std::string quantization = IsAffine(t) ? fmt::format("{0}_is, {0}_z", p) : "1.0f, 0";
+  // Wider than timcl_quantize's int.
+  if (t.dtype == DataType::UINT32 && IsAffine(t))
+    return fmt::format("{}[i] = timcl_quantize_uint({}, {})", y, v, quantization);
   if (t.dtype == DataType::UINT32 || t.dtype == DataType::INT64) {
-    // Wider than timcl_quantize's int; only unquantized tensors have these types.
     return fmt::format("{}[i] = convert_{}_sat(rint({}))", y, type, v);
   }
   return fmt::format("{}[i] = ({})timcl_quantize({}, {}, {})", y, type, v, quantization,
@@ -485,7 +487,9 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
     for (const Operand& x : spec.operands) {
       if (x.kind != Kind::kInput) continue;
       const bool fused = y.index == 0 && !post_ops.empty();
-      const bool bits = !fused && SameEncoding(ins[x.index], outs[y.index]);
+      // Where channels move, their scales move along: ops that take them see to that.
+      const bool bits = !fused && (SameEncoding(ins[x.index], outs[y.index]) ||
+                                   (ins[x.index].per_channel() && outs[y.index].per_channel()));
       if (!bits && ins[x.index].per_channel()) continue;
       w.Define(fmt::format("{}_COPY_{}", y.name, x.name), "(i, j)",
                // Without cl_khr_fp16 a half may only be moved as the bits that it is.

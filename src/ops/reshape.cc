@@ -96,7 +96,8 @@ void Cases(CaseMaker& make) {
 
 constexpr OpDef kReshape = {
     .name = "Reshape",
-    .types = "copyable -> copyable; i8:pc|u8:pc|i16:pc|i32:pc|i8:apc|u8:apc|i4|u4 -> ==0",
+    .types =
+        "copyable -> copyable|u32:q; i8:pc|u8:pc|i16:pc|i32:pc|i4:pc|u4:pc|i8:apc|u8:apc -> ==0",
     .schema = &kAttrSchema<ReshapeAttrs>,
     .verify = Verify,
     .infer = Infer,

@@ -179,7 +179,7 @@ void ConversionCases(CaseMaker& make) {
 TIMCL_POINTWISE(DataConvert, NoAttrs, "input", Tolerance::Exact(),
                 Pointwise("x", []<class T>(T x, T, T, P) { return x; })
                     .Integer("x", [](Int x, Int, Int, P) { return x; })
-                    .On("copyable* -> copyable")
+                    .On("copyable* -> copyable|u32:q")
                     .Cases(ConversionCases));
 
 Status ReferenceCast(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {

@@ -77,7 +77,7 @@ void Cases(CaseMaker& make) {
 }
 
 constexpr OpDef kSqueeze = {.name = "Squeeze",
-                            .types = "copyable -> copyable",
+                            .types = "copyable -> copyable|u32:q",
                             .schema = &kAttrSchema<SqueezeAttrs>,
                             .verify = Verify,
                             .infer = Infer,

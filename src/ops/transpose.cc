@@ -27,7 +27,17 @@ Status Verify(const OpView& op) {
                                                 " does not name each dimension of " +
                                                 op.in_label(0) + " once");
   }
-  return Status();
+  const TensorType &x = op.in(0).type(), &y = op.out(0).type();
+  if (!x.per_channel()) return Status();
+  Quantization moved = x.quant;
+  for (size_t d = 0; d < rank; ++d) {
+    if (static_cast<int32_t>(perm[d]) == x.quant.ChannelDim())
+      moved.SetChannelDim(static_cast<int32_t>(d));
+  }
+  if (y.quant == moved) return Status();
+  return op.OutputError(0, Code::kInvalidArgument,
+                        "its scales must be those of " + op.in_label(0) + ", along dimension " +
+                            std::to_string(moved.ChannelDim()));
 }
 
 Result<Shapes> Infer(const OpView& op) {
@@ -116,14 +126,25 @@ void Cases(CaseMaker& make) {
   add({6, 0, 5, 1, 4, 2, 3}, {2, 3, 2, 2, 3, 2, 2}, "rank 7");
   add({2, 0, 1}, {6, 1, 4}, "an extent of 1");
   add({1, 0}, {1, 9}, "moves nothing");
-  make.Of(TransposeAttrs{{2, 0, 1}}).In(F32({7, 5, 3})).Note("types").EachType();
+  make.Of(TransposeAttrs{{1, 0, 2}})
+      .In(F32({7, 5, 3}))
+      .Out(F32({5, 7, 3}))
+      .Note("types")
+      .EachType();
+  make.Of(TransposeAttrs{{2, 0, 1}})
+      .In(PerChannel(DataType::INT8, {7, 5, 3}, 1))
+      .Out(TensorType{DataType::INT8, {}, PerChannel(DataType::INT8, {3, 7, 5}, 2).quant})
+      .Note("channels move");
   for (const TensorType& t : DeclaredTypes(make.def(), 0, {7, 5, 3}))
     make.Of(TransposeAttrs{{2, 1, 0}}).In(t).Out(F32()).Note("to f32");
   make.Of(TransposeAttrs{{2, 0, 1, 3}}).In(F32({112, 112, 64, 1})).Note("WHCN to CWHN").Bench();
 }
 
 constexpr OpDef kTranspose = {.name = "Transpose",
-                              .types = "copyable -> copyable",
+                              .types =
+                                  "copyable -> copyable; "
+                                  "i8:pc -> i8:pc; u8:pc -> u8:pc; i16:pc -> i16:pc; "
+                                  "i32:pc -> i32:pc; i4:pc -> i4:pc; u4:pc -> u4:pc",
                               .schema = &kAttrSchema<TransposeAttrs>,
                               .verify = Verify,
                               .infer = Infer,

@@ -50,11 +50,12 @@ TEST(DeclaredTypes, BrokenOnesAreRefused) {
   }
 }
 
-/// One element type with its kind of quantization; `never`: no definition can list it.
+/// One element type with its kind of quantization; `told`: the plain word of the type does not
+/// include this one.
 struct Word {
   DataType dtype;
   QuantType scheme = QuantType::NONE;
-  bool never = false;
+  bool told = false;
   bool per_channel() const {
     return scheme == QuantType::SYMMETRIC_PER_CHANNEL ||
            scheme == QuantType::ASYMMETRIC_PER_CHANNEL;
@@ -87,10 +88,15 @@ std::vector<Word> Words() {
   return words;
 }
 
+bool IsTold(const TensorType& t) {
+  const bool wide =
+      t.dtype == DataType::UINT32 || t.dtype == DataType::INT64 || t.dtype == DataType::BOOL8;
+  return wide && t.quantized();
+}
+
 bool Lists(const TypeRow& row, const std::vector<Word>& words, const std::vector<bool>& absent) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (absent[i]) continue;
-    if (words[i].never) return false;
     bool listed = false;
     if (const int same = row.operands[i].same_as; same >= 0) {
       const Word& other = words[static_cast<size_t>(same)];
@@ -98,7 +104,7 @@ bool Lists(const TypeRow& row, const std::vector<Word>& words, const std::vector
     }
     for (const TensorType& t : row.operands[i].types) {
       const QuantType scheme = t.per_channel() ? t.quant.Type() : QuantType::NONE;
-      listed = listed || (words[i].dtype == t.dtype &&
+      listed = listed || (words[i].dtype == t.dtype && words[i].told == IsTold(t) &&
                           (words[i].per_channel() ? words[i].scheme : QuantType::NONE) == scheme);
     }
     if (!listed) return false;
@@ -139,7 +145,12 @@ class Combinations {
         continue;
       }
       const TensorType& t = o.types[random_() % o.types.size()];
-      some.push_back({t.dtype, t.per_channel() ? t.quant.Type() : QuantType::NONE});
+      const bool told = IsTold(t);
+      some.push_back({t.dtype,
+                      told              ? QuantType::ASYMMETRIC
+                      : t.per_channel() ? t.quant.Type()
+                                        : QuantType::NONE,
+                      told});
     }
     for (size_t n = random_() % 3; n > 0; --n)
       some[random_() % some.size()] = words_[random_() % words_.size()];

@@ -342,7 +342,7 @@ struct OpDef {
   /// Element types by operand: rows "in, in -> out" separated by ';', one of which must match.
   ///   f32 f16 i32 u32 i64 bool    plain (i32 also quantized per tensor)
   ///   i8 u8 i16 u16 i4 u4         quantized per tensor or not at all
-  ///   i8:pc ...                   quantized per channel (i32:pc too); i8:apc asymmetrically so
+  ///   i8:pc ... i8:apc u32:q      quantized per channel; asymmetrically so; u32 or i64 per tensor
   ///   real                        f32 f16 i8 u8 i16 u16 i4 u4
   ///   number                      real and i32
   ///   copyable                    number and u32 i64 bool

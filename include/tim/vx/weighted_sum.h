@@ -22,7 +22,7 @@ namespace tim::vx::weighted_sum {
   "f32|f16, real, f32|f16 -> real; "                                          \
   "real, f32|f16, f32|f16 -> real; "                                          \
   "i8|u8|i16|u16|i4|u4, i8|u8|i16|u16|i4|u4|i8:pc|u8:pc|i16:pc|i4:pc|u4:pc, " \
-  "i32|i32:pc|i64|f32|f16 -> real"
+  "i32|i32:pc|i64|i64:q|f32|f16 -> real"
 /// kInvalidArgument unless the channels of a per-channel weight lie along dimension `channel_dim`.
 TIMCL_API Status CheckChannels(const OpView& op, size_t channel_dim);
 /// kInvalidShape unless the bias is left out or has `channels` elements.

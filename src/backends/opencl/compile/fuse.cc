@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kMaxPostOps = 16;
 
 bool WidePlainInteger(const TensorType& t) {
+  if (t.dtype == DataType::UINT32) return true;  // quantized, too: chains round to int
   return IsInteger(t.dtype) && !t.quantized() && BitsOf(t.dtype) >= 32;
 }
 
