@@ -1,10 +1,10 @@
 // The handles that definitions, backends and tools see: TensorView, OpView, GraphView, Selection.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "ir/graph.h"
+#include "ir/operands.h"
 #include "tim/vx/backend.h"
 
 namespace tim::vx {
@@ -64,33 +64,20 @@ const AnyAttrs& OpView::any_attrs() const { return graph_->node(node_).attrs; }
 
 namespace {
 
-/// The i-th name of a list as in OpDef::inputs, without its mark; the last one of "x*" for all
-/// others.
-std::string_view NameAt(std::string_view list, size_t i) {
-  std::string_view name;
-  for (size_t k = 0; k <= i && !list.empty(); ++k) {
-    const size_t end = std::min(list.find(' '), list.size());
-    name = list.substr(0, end);
-    list.remove_prefix(std::min(end + 1, list.size()));
-    if (k < i && list.empty() && (name.empty() || name.back() != '*')) return {};
-  }
-  if (!name.empty() && (name.back() == '?' || name.back() == '*')) name.remove_suffix(1);
-  return name;
-}
-
 /// By the tensor's own name where it has one, else by the operand's.
-std::string OperandLabel(const char* what, size_t i, std::string_view name, const TensorView& t) {
-  return name.empty() || !t.name().empty() ? fmt::format("{} {} {}", what, i, t.label())
-                                           : fmt::format("{} {} '{}' {}", what, i, name, t.label());
+std::string OperandLabel(const char* what, const char* names, size_t i, const TensorView& t) {
+  const std::string_view name = t.name().empty() ? ir::OperandNames(names).at(i).name : "";
+  return name.empty() ? fmt::format("{} {} {}", what, i, t.label())
+                      : fmt::format("{} {} '{}' {}", what, i, name, t.label());
 }
 
 }  // namespace
 
 std::string OpView::in_label(size_t i) const {
-  return OperandLabel("input", i, NameAt(def().inputs, i), in(i));
+  return OperandLabel("input", def().inputs, i, in(i));
 }
 std::string OpView::out_label(size_t i) const {
-  return OperandLabel("output", i, NameAt(def().outputs, i), out(i));
+  return OperandLabel("output", def().outputs, i, out(i));
 }
 Status OpView::InputError(size_t i, Code code, const std::string& message) const {
   return Error(code, in_label(i) + ": " + message).AtTensor(in(i).name());
