@@ -9,6 +9,7 @@
 #include <string>
 
 #include "opencl/run_fixture.h"
+#include "support/host_backend.h"
 #include "support/pipeline.h"
 
 namespace tim::vx::testing {
@@ -222,8 +223,8 @@ TEST_F(LateRefusal, WhereNobodyIsLeftTheFirstFailureIsTheError) {
   EXPECT_THAT(o.status.message(), HasSubstr("the weights do not pack"));
 }
 
-/// Takes everything; what it does then is the test's.
-class Odd : public Backend {
+/// Takes Relu; what it does then is the test's.
+class Odd : public test::HostBackend {
  public:
   enum class Does {
     kRefusesAtLoad,
@@ -234,21 +235,9 @@ class Odd : public Backend {
     kNullKernel,
     kTooFewKernels,
   };
-  explicit Odd(Does does) : does_(does) {}
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"odd", "tests", "1", "host"};
-    return kInfo;
-  }
-  Status Partition(const GraphView& graph, Selection* selection) override {
-    for (const OpView& op : graph.Ops()) {
-      if (op.kind() == "Relu") {
-        selection->Select(op);
-      } else {
-        selection->Reject(op, "Relu only");
-      }
-    }
-    return Status();
-  }
+  explicit Odd(Does does)
+      : HostBackend("odd", [](const OpView& op) { return op.kind() == "Relu" ? "" : "Relu only"; }),
+        does_(does) {}
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
                  CompiledUnits* units) override {
     relu_ = parts[0].Ops()[0].id();
