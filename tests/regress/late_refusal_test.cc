@@ -7,7 +7,9 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 
+#include "base/log.h"
 #include "opencl/run_fixture.h"
 #include "support/host_backend.h"
 #include "support/pipeline.h"
@@ -221,6 +223,23 @@ TEST_F(LateRefusal, WhereNobodyIsLeftTheFirstFailureIsTheError) {
   EXPECT_EQ(o.status.code(), Code::kUnsupported);
   EXPECT_EQ(o.status.op(), "LateAlone#1 'culprit'");
   EXPECT_THAT(o.status.message(), HasSubstr("the weights do not pack"));
+}
+
+// It was built again, alone, to find out that it is the one that does not build.
+TEST_F(LateRefusal, AKernelThatDoesNotBuildIsBuiltOnce) {
+  size_t builds = 0;
+  base::LogLevels levels;
+  levels.topics["cache"] = base::LogLevel::kInfo;
+  base::SetLogLevels(levels);
+  base::SetLogSink([&](base::LogLevel, std::string_view, std::string_view text) {
+    builds += text.find("building ") == 0;
+  });
+  const Outcome o = RunText("%0 = input f32[4]\n%1 = Broken(%0) : output f32[4]\n", Both());
+  base::SetLogSink(nullptr);
+  base::SetLogLevels({});
+  ASSERT_TRUE(o.status.ok()) << o.status.message();
+  EXPECT_EQ(o.backend("Broken"), "reference");
+  EXPECT_EQ(builds, 1u);
 }
 
 /// Takes Relu; what it does then is the test's.
