@@ -36,8 +36,6 @@ namespace strided_view {
 TIMCL_API std::vector<int64_t> StridesOf(const Shape& shape);
 /// A walk over all of a tensor, to be changed.
 TIMCL_API StridedView Whole(const Shape& shape);
-/// Of input 0, for ops that leave its elements in their order.
-inline Result<StridedView> WholeInput(const OpView& op) { return Whole(op.in(0).shape()); }
 /// The view behind output 0 of a slice: cut d makes dimension d of the output, whose extent says
 /// how many elements are taken. `start` is the offset of what was cut off whole. kInvalidShape
 /// where this leaves the input.
