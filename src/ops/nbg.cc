@@ -41,7 +41,6 @@ constexpr OpDef kNbg = {.name = "NBG",
 
 }  // namespace
 
-#ifndef TIMCL_OP_FILE_AS_PLUGIN
 NBG::NBG(Graph* graph, const char* binary, size_t input_count, size_t output_count)
     : BuiltinOp(graph, kNbg, MakeAttrs(NbgAttrs{binary, input_count, output_count})) {}
 
@@ -49,6 +48,5 @@ std::shared_ptr<Operation> NBG::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<NbgAttrs>(*this);
   return graph->CreateOperation<NBG>(a.binary, a.inputs, a.outputs);
 }
-#endif
 
 }  // namespace tim::vx::ops

@@ -13,6 +13,7 @@
 #include "tim/vx/ops/stack.h"
 #include "tim/vx/ops/stridedslice.h"
 #include "tim/vx/ops/tile.h"
+#include "tim/vx/ops/transpose.h"
 #include "tim/vx/ops/unstack.h"
 
 namespace tim::vx::test {
@@ -35,6 +36,27 @@ class MovesErrorTest : public ErrorTest {
     ExpectFailure(code, words);
   }
 };
+
+TEST_F(MovesErrorTest, TransposeMovesChannelsWithTheirScales) {
+  auto scales = [](int32_t dim, std::vector<float> list) {
+    return Quantization(QuantType::SYMMETRIC_PER_CHANNEL, dim, std::move(list), {});
+  };
+  const Quantization along0 = scales(0, {0.5f, 1});
+  for (const Quantization& result : {scales(0, {0.5f, 1, 2}), scales(1, {0.5f, 2})}) {
+    graph_ = SharedContext()->CreateGraph();
+    Bind<ops::Transpose>(graph_, {Input(graph_, {2, 3}, DataType::INT8, along0)},
+                         {Output(graph_, {3, 2}, DataType::INT8, result)}, Words{1, 0});
+    ExpectFailure(Code::kInvalidArgument, {"Transpose#1", "output 0 'output' i8(dim=",
+                                           "those of input 0 'input' i8(dim=0", "dimension 1"});
+  }
+  graph_ = SharedContext()->CreateGraph();
+  auto x = Input(graph_, {2, 3}, DataType::INT8, along0);
+  auto y = Output(graph_, {3, 2}, DataType::INT8, scales(1, {0.5f, 1}));
+  Bind<ops::Transpose>(graph_, {x}, {y}, Words{1, 0});
+  Write<int8_t>(x, {1, 2, 3, 4, 5, 6});
+  ExpectSuccess();
+  EXPECT_EQ(Read<int8_t>(y, 6), (std::vector<int8_t>{1, 3, 5, 2, 4, 6}));
+}
 
 TEST_F(MovesErrorTest, Slice) {
   auto bad = [&](Code code, const std::vector<std::string>& words, uint32_t dims, Ints start,

@@ -42,7 +42,7 @@ class TIMCL_API Graph {
   virtual std::shared_ptr<Tensor> CreateTensor(const TensorSpec& spec,
                                                const DmaBufferDesc& dmafd) = 0;
   /// INPUT or OUTPUT over the caller's memory, which is aligned to 64 bytes and outlives the
-  /// tensor. Null: the library allocates.
+  /// tensor (4-bit ones are copied in each Run()). Null: the library allocates.
   virtual std::shared_ptr<Tensor> CreateIOTensor(const TensorSpec& spec, void* data = nullptr) = 0;
   /// Stands for an omitted operand; every call on one graph returns the same object.
   virtual std::shared_ptr<Tensor> CreateTensorPlaceHolder() = 0;
