@@ -2,15 +2,17 @@
 # Builds and runs programs against an installed library, in one of the ways of README's section "Use it in your program",
 # from where the lines are taken:
 #   consumers.sh <prefix> <folder to work in> <way>...
-# CXX, CXXFLAGS, CMAKE_GENERATOR and CMAKE_CXX_COMPILER_LAUNCHER as usual. Sees nothing of the build that was installed.
+# LIBDIR: where libraries are below the prefix, "lib" if not told. CXX, CXXFLAGS, CMAKE_GENERATOR and
+# CMAKE_CXX_COMPILER_LAUNCHER as usual. Sees nothing of the build that was installed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 PREFIX=$(cd "$1" && pwd)
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 shift 2
+libraries=$PREFIX/${LIBDIR:=lib}
 export PREFIX
-export PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig"
+export PKG_CONFIG_PATH="$libraries/pkgconfig"
 
 # readme <language> <n>: the n-th listing of that language in README's section.
 readme() {
@@ -18,7 +20,8 @@ readme() {
     /^## / { inside = $0 == "## Use it in your program" }
     /^```/ { listing = inside && $0 == "```" language && ++n == wanted; next }
     listing { print; found = 1 }
-    END { exit !found }' "$here/../../README.md" || fail "README has no listing $2 of $1"
+    END { exit !found }' "$here/../../README.md" >listing || fail "README has no listing $2 of $1"
+  sed "s|PREFIX/lib|PREFIX/$LIBDIR|g" listing
 }
 fail() {
   echo "$way: $*" >&2
@@ -73,6 +76,12 @@ way_tim_vx() {
   cp "$here/consumers/original.cc" main.cc
   { readme cmake 2; cat <<END
 set_target_properties(app PROPERTIES CXX_STANDARD 11 CXX_EXTENSIONS OFF)
+find_package(tim-vx 1.1 REQUIRED)  # a version of the original, and a second time
+find_package(timcl REQUIRED)
+find_package(timcl 2 QUIET)
+if(timcl_FOUND)
+  message(FATAL_ERROR "version 1 is taken for version 2")
+endif()
 add_executable(features_first $here/consumers/features_first.cc)
 target_link_libraries(features_first PRIVATE tim-vx::tim-vx)
 # What the original's samples write, and what they mean.
@@ -93,7 +102,7 @@ way_pkg_config() {
   readme sh 2 >line
   . ./line
   ./app
-  c++ -std=c++11 "$here/consumers/features_first.cc" $(pkg-config --cflags --libs tim-vx) -Wl,-rpath,"$PREFIX/lib" -o first
+  c++ -std=c++11 "$here/consumers/features_first.cc" $(pkg-config --cflags --libs tim-vx) -Wl,-rpath,"$libraries" -o first
   ./first
   [ -d "$(pkg-config --variable=plugindir timcl)" ] || fail "plugindir is no folder"
 }
@@ -116,8 +125,8 @@ END
 }
 
 way_op_header_alone() {
-  c++ -std=c++11 "$here/consumers/transitive.cc" -I"$PREFIX/include" -L"$PREFIX/lib" -ltim-vx \
-    -Wl,-rpath,"$PREFIX/lib" -o app
+  c++ -std=c++11 "$here/consumers/transitive.cc" -I"$PREFIX/include" -L"$libraries" -ltim-vx \
+    -Wl,-rpath,"$libraries" -o app
   ./app
 }
 
@@ -131,7 +140,7 @@ way_warnings() {
 
 way_dlopen() {
   c++ -std=c++17 -shared -fPIC "$here/consumers/plugin.cc" $(pkg-config --cflags --libs timcl) \
-    -Wl,-rpath,"$PREFIX/lib" -o plugin.so
+    -Wl,-rpath,"$libraries" -o plugin.so
   c++ -std=c++17 "$here/consumers/opens_plugin.cc" -ldl -o opens_plugin
   ./opens_plugin ./plugin.so
 }
@@ -158,13 +167,13 @@ way_half() {
 # The tree knows neither its own place nor that of the build, and needs nothing else of the build.
 way_tree() {
   for place in ${NOT_IN_THE_TREE:-}; do
-    found=$(grep -rIlF "$place" "$PREFIX/include/tim" "$PREFIX/lib/cmake" "$PKG_CONFIG_PATH" || true)
+    found=$(grep -rIlF "$place" "$PREFIX/include/tim" "$libraries/cmake" "$PKG_CONFIG_PATH" || true)
     [ -z "$found" ] || fail "$place is in $found"
   done
-  for file in "$PREFIX/lib/libtimcl.so.1" "$PREFIX/bin/timcl"; do
+  for file in "$libraries/libtimcl.so.1" "$PREFIX/bin/timcl"; do
     [ ! -e "$file" ] || ! readelf -d "$file" | grep -E 'R(UN)?PATH' || fail "$file has a search path"
   done
-  [ "$(readlink "$PREFIX/lib/libtim-vx.so")" = libtimcl.so ] || fail "libtim-vx.so is not libtimcl.so"
+  [ "$(readlink "$libraries/libtim-vx.so")" = libtimcl.so ] || fail "libtim-vx.so is not libtimcl.so"
   [ ! -e "$PREFIX/bin/timcl" ] || "$PREFIX/bin/timcl" ops | grep -q CumSum || fail "the command does not list operators"
 }
 
