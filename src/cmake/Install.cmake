@@ -4,6 +4,8 @@ include(CMakePackageConfigHelpers)
 set(packages ${CMAKE_INSTALL_LIBDIR}/cmake)
 set(plugins ${CMAKE_INSTALL_LIBDIR}/timcl/plugins)
 set(configured ${PROJECT_BINARY_DIR}/install)
+# Below /usr all is as the system wants it.
+string(COMPARE EQUAL "${CMAKE_INSTALL_PREFIX}" /usr system)
 
 install(TARGETS timcl EXPORT timclTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
   NAMELINK_COMPONENT development)
@@ -33,9 +35,18 @@ write_basic_package_version_file(${configured}/tim-vxConfigVersion.cmake VERSION
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/package/tim-vxConfig.cmake ${configured}/tim-vxConfigVersion.cmake
   DESTINATION ${packages}/tim-vx COMPONENT development)
 
-# pkg-config. Every folder is told from where the file itself stands.
-file(RELATIVE_PATH TIMCL_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-file(RELATIVE_PATH TIMCL_TO_INCLUDE ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+# pkg-config. Folders are told from where the file itself stands, but for /usr: its own are left out of what it prints.
+if(system)
+  set(TIMCL_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+  set(TIMCL_PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
+  set(TIMCL_PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+  foreach(folder PREFIX FULL_LIBDIR FULL_INCLUDEDIR)
+    file(RELATIVE_PATH path ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_${folder}})
+    string(REGEX REPLACE "FULL_" "" folder ${folder})
+    string(REGEX REPLACE "/$" "" TIMCL_PC_${folder} "\${pcfiledir}/${path}")
+  endforeach()
+endif()
 list(TRANSFORM TIMCL_FEATURES PREPEND -D OUTPUT_VARIABLE TIMCL_FEATURE_FLAGS)
 list(JOIN TIMCL_FEATURE_FLAGS " " TIMCL_FEATURE_FLAGS)
 foreach(name timcl tim-vx)
@@ -44,21 +55,21 @@ foreach(name timcl tim-vx)
 endforeach()
 
 # The drop-in: -ltim-vx. Programs for the original look for it in <prefix>/lib, and search that folder again when they start,
-# whatever the system calls its folder of libraries. Below /usr all is as the system wants it.
+# whatever the system calls its folder of libraries.
 function(timcl_install_link folder name target)
   file(MAKE_DIRECTORY ${configured}/${folder})
   file(CREATE_LINK ${target} ${configured}/${folder}/${name} SYMBOLIC)
   install(FILES ${configured}/${folder}/${name} DESTINATION ${folder} COMPONENT development)
 endfunction()
 timcl_install_link(${CMAKE_INSTALL_LIBDIR} libtim-vx.so libtimcl.so)
-if(NOT CMAKE_INSTALL_FULL_LIBDIR STREQUAL "${CMAKE_INSTALL_PREFIX}/lib" AND NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+if(NOT system AND NOT CMAKE_INSTALL_FULL_LIBDIR STREQUAL "${CMAKE_INSTALL_PREFIX}/lib")
   file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_PREFIX}/lib ${CMAKE_INSTALL_FULL_LIBDIR})
   timcl_install_link(lib libtim-vx.so ${to_libraries}/libtimcl.so)
   timcl_install_link(lib libtimcl.so.${PROJECT_VERSION_MAJOR} ${to_libraries}/libtimcl.so.${PROJECT_VERSION_MAJOR})
 endif()
 
 # The licence; Debian wants it once per package, under its own name.
-if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+if(system)
   foreach(package runtime:libtimcl${PROJECT_VERSION_MAJOR} development:libtimcl-dev tools:timcl-tools)
     string(REGEX MATCH "^(.*):(.*)$" package ${package})
     install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CMAKE_MATCH_2}

@@ -139,7 +139,7 @@ way_warnings() {
 }
 
 way_dlopen() {
-  c++ -std=c++17 -shared -fPIC "$here/consumers/plugin.cc" $(pkg-config --cflags --libs timcl) \
+  c++ -std=c++17 -shared -fPIC "$here/consumers/plugin.cc" -I"$PREFIX/include" -L"$libraries" -ltimcl \
     -Wl,-rpath,"$libraries" -o plugin.so
   c++ -std=c++17 "$here/consumers/opens_plugin.cc" -ldl -o opens_plugin
   ./opens_plugin ./plugin.so

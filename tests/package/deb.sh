@@ -51,6 +51,8 @@ get "$(deb libtimcl-dev)" g++ make cmake pkg-config pocl-opencl-icd
 inside timcl devices
 inside env CXX=g++ LIBDIR="lib/$(gcc -print-multiarch)" sh $there/tests/package/consumers.sh /usr /tmp/timcl/work \
   readme timcl tim_vx pkg_config plain op_header_alone warnings dlopen half
+# Folders that every compiler looks into are not named: that would change their order.
+inside sh -ec 'pkg-config --cflags --libs timcl >/tmp/flags; cat /tmp/flags; ! grep -E -e "(-I/usr/include|-L/usr/lib[^ ]*) " /tmp/flags'
 
 echo "deb: remove them"
 inside apt-get purge -q -y libtimcl1 libtimcl-dev timcl-tools
