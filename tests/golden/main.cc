@@ -12,8 +12,8 @@
 namespace tim::vx::testing {
 namespace {
 
-/// One file per test. A case is one run of a reference (OneOp::Run); what fails after it, before
-/// the next one, is its failure.
+/// A case is one run of a reference (OneOp::Run); what fails after it, before the next one, is its
+/// failure.
 class Notes : public ::testing::EmptyTestEventListener {
  public:
   explicit Notes(std::string folder) : folder_(std::move(folder)) {
@@ -25,15 +25,18 @@ class Notes : public ::testing::EmptyTestEventListener {
       runs_.push_back({std::string(op.kind()), "", "reference", types, true});
     };
   }
-  void OnTestStart(const ::testing::TestInfo&) override { runs_.clear(); }
+  void OnTestStart(const ::testing::TestInfo&) override { first_ = runs_.size(); }
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
-    if (result.failed() && !runs_.empty()) runs_.back().passed = false;
+    if (result.failed() && runs_.size() > first_) runs_.back().passed = false;
   }
   void OnTestEnd(const ::testing::TestInfo& info) override {
-    if (runs_.empty()) return;
-    const std::string test = std::string(info.test_suite_name()) + "." + info.name();
-    for (size_t i = 0; i < runs_.size(); ++i) runs_[i].name = test + " " + std::to_string(i);
-    coverage::Write(folder_, "golden", test, runs_);
+    for (size_t i = first_; i < runs_.size(); ++i) {
+      runs_[i].name = std::string(info.name()) + " " + std::to_string(i - first_);
+    }
+  }
+  // One file for all, so that nothing is left of tests that there are no more.
+  void OnTestProgramEnd(const ::testing::UnitTest&) override {
+    coverage::Write(folder_, "golden", "all", runs_);
   }
 
  private:
@@ -44,6 +47,7 @@ class Notes : public ::testing::EmptyTestEventListener {
 
   std::string folder_;
   std::vector<coverage::CaseRun> runs_;
+  size_t first_ = 0;  // of the test that runs
 };
 
 }  // namespace
@@ -52,9 +56,13 @@ class Notes : public ::testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
   CLI::App app("References of operators against values computed elsewhere.");
-  std::string coverage = TIMCL_BINARY_DIR "/coverage";
-  app.add_option("--coverage", coverage, "folder for what ran, which `timcl ops` reads");
+  std::string folder;
+  app.add_option("--coverage", folder,
+                 "folder for what ran, which `timcl ops` reads; 'coverage' of the build tree");
   CLI11_PARSE(app, argc, argv);
-  ::testing::UnitTest::GetInstance()->listeners().Append(new tim::vx::testing::Notes(coverage));
+  // A run of some of the tests would take the place of all.
+  if (folder.empty() && GTEST_FLAG_GET(filter) == "*") folder = TIMCL_BINARY_DIR "/coverage";
+  auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+  if (!folder.empty()) listeners.Append(new tim::vx::testing::Notes(folder));
   return RUN_ALL_TESTS();
 }
