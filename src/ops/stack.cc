@@ -104,6 +104,7 @@ constexpr OpDef kStack = {.name = "Stack",
                           .infer = Infer,
                           .reference = Reference,
                           .kernels = kKernels,
+                          .layout = LayoutRule::FollowsAxis("axis").Gains(),
                           .tolerance = Tolerance::Exact(),
                           .cases = TIMCL_CASES(Cases)};
 

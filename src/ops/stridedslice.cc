@@ -167,16 +167,20 @@ void Cases(CaseMaker& make) {
       .Bench();
 }
 
-constexpr OpDef kStridedSlice = {.name = "StridedSlice",
-                                 .types = "copyable -> copyable",
-                                 .schema = &kAttrSchema<StridedSliceAttrs>,
-                                 .verify = Verify,
-                                 .infer = Infer,
-                                 .reference = Reference,
-                                 .kernels = kKernels,
-                                 .declared = Declared::kExtentWins,
-                                 .tolerance = Tolerance::Exact(),
-                                 .cases = TIMCL_CASES(Cases)};
+constexpr OpDef kStridedSlice = {
+    .name = "StridedSlice",
+    .types = "copyable -> copyable",
+    .schema = &kAttrSchema<StridedSliceAttrs>,
+    .verify = Verify,
+    .infer = Infer,
+    .reference = Reference,
+    .kernels = kKernels,
+    .layout = LayoutRule::FollowsAxis("", "begin_dims end_dims stride_dims")
+                  .Masks("begin_mask end_mask", "shrink_axis_mask")
+                  .Unless("new_axis_mask"),
+    .declared = Declared::kExtentWins,
+    .tolerance = Tolerance::Exact(),
+    .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 

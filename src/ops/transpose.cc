@@ -129,7 +129,7 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                               .infer = Infer,
                               .reference = Reference,
                               .kernels = kKernels,
-                              .layout = LayoutRule::Canonical(),
+                              .layout = LayoutRule::Permutes("perm"),
                               .tolerance = Tolerance::Exact(),
                               .cases = TIMCL_CASES(Cases)};
 

@@ -85,6 +85,7 @@ constexpr OpDef kUnstack = {.name = "Unstack",
                             .infer = Infer,
                             .reference = Reference,
                             .kernels = kKernels,
+                            .layout = LayoutRule::FollowsAxis("axis").Drops(),
                             .tolerance = Tolerance::Exact(),
                             .cases = TIMCL_CASES(Cases)};
 

@@ -43,19 +43,19 @@ std::string DeclaredName(Declared declared) {
 }
 
 std::string LayoutName(const LayoutRule& rule) {
+  std::string attributes;
+  for (const char* names : {rule.axes, rule.per_dimension, rule.masks, rule.dropped_mask}) {
+    if (*names != 0) attributes += (attributes.empty() ? "" : " ") + std::string(names);
+  }
   switch (rule.kind) {
     case LayoutRule::Kind::kCanonical:
       return "canonical";
-    case LayoutRule::Kind::kSameForAll:
-      return "any, the same for all";
     case LayoutRule::Kind::kFollows:
-      return fmt::format("any; rewrites {}{}{}", rule.axes,
-                         *rule.axes != 0 && *rule.per_dimension != 0 ? " " : "",
-                         rule.per_dimension);
+      return attributes.empty() ? "any, the same for all" : "any; rewrites " + attributes;
     case LayoutRule::Kind::kFixed:
       return fmt::format("named by {}", rule.layouts);
-    case LayoutRule::Kind::kPinned:
-      return "as given";
+    case LayoutRule::Kind::kPermutes:
+      return "permutes by " + attributes;
   }
   return "unknown";
 }
