@@ -6,23 +6,21 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <unordered_map>
 
+#include "base/log.h"
 #include "compat/permute_vector.h"
 #include "ir/graph.h"
 #include "tim/vx/builtin_op.h"
-#include "tim/vx/ops/reshape.h"
-#include "tim/vx/ops/transpose.h"
+#include "transform/forms.h"
 #include "transform/layout_plan.h"
 
 namespace tim::transform {
 namespace {
 
 using vx::Code;
-using vx::Quantization;
 using vx::Result;
 using vx::Shape;
 using vx::Status;
@@ -32,93 +30,19 @@ using vx::ir::Identity;
 using vx::ir::Order;
 using vx::ir::Permuted;
 
-using GraphPtr = std::shared_ptr<vx::Graph>;
-using TensorPtr = std::shared_ptr<vx::Tensor>;
 using OpPtr = std::shared_ptr<vx::Operation>;
 using OrderMap = std::map<TensorPtr, std::shared_ptr<IPermuteVector>>;
 using TensorMap = std::map<TensorPtr, TensorPtr>;
-
-/// A tensor of the new graph that holds what a source tensor stands for, in some order.
-struct Form {
-  Order order;
-  TensorPtr tensor;
-};
-
-/// What one tensor of the source graph stands for: the data as operators see them.
-struct Data {
-  TensorPtr source;
-  TensorType type;
-  bool constant = false, scalar = false;
-  bool open = false;   // no shape is declared
-  bool state = false;  // VARIABLE: its memory is read before and after it is written
-  bool written = false;
-  size_t readers = 0;
-  Order stored;      // the order of its memory
-  TensorPtr mapped;  // that memory in the new graph; null for what lives inside a run, constants
-  std::vector<Form> forms;
-
-  /// The shape that is declared, in the order that operators see.
-  Shape declared() const { return Permuted(Shape(source->GetShape()), vx::ir::Inverse(stored)); }
-};
-
-Quantization InOrder(Quantization quant, const Order& order) {
-  const bool per_channel = quant.Type() == vx::QuantType::SYMMETRIC_PER_CHANNEL ||
-                           quant.Type() == vx::QuantType::ASYMMETRIC_PER_CHANNEL;
-  const auto dim = static_cast<size_t>(quant.ChannelDim());
-  if (per_channel && dim < order.size())
-    quant.SetChannelDim(static_cast<int32_t>(vx::ir::PlaceOf(order, dim)));
-  return quant;
-}
-TensorType InOrder(const TensorType& type, const Order& order) {
-  return {type.dtype, Permuted(type.shape, order), InOrder(type.quant, order)};
-}
-
-/// The dimensions that matter for where elements lie, in their order.
-Order Places(const Shape& shape, const Order& order) {
-  Order places;
-  for (const uint32_t d : order) {
-    if (shape.dim(d) != 1) places.push_back(d);
-  }
-  return places;
-}
-
-/// Elements of `width` bytes from the order of `shape` to another one.
-std::vector<std::byte> Permute(const std::byte* data, size_t width, const Shape& shape,
-                               const Order& order) {
-  const size_t count = static_cast<size_t>(shape.count());
-  std::vector<std::byte> permuted(count * width);
-  std::vector<size_t> strides(order.size(), 0), at(order.size(), 0);
-  for (size_t i = 0; i < order.size(); ++i) {
-    strides[i] = width;
-    for (uint32_t d = 0; d < order[i]; ++d) strides[i] *= static_cast<size_t>(shape.dim(d));
-  }
-  size_t from = 0;
-  for (size_t to = 0; to < count; ++to) {
-    std::memcpy(permuted.data() + to * width, data + from, width);
-    for (size_t i = 0; i < order.size(); ++i) {
-      from += strides[i];
-      if (++at[i] < static_cast<size_t>(shape.dim(order[i]))) break;
-      from -= strides[i] * at[i];
-      at[i] = 0;
-    }
-  }
-  return permuted;
-}
 
 std::string LabelOf(const vx::Operation& op) {
   const std::string label = fmt::format("{}#{}", op.Kind(), op.uid());
   return op.Name().empty() ? label : fmt::format("{} '{}'", label, op.Name());
 }
 
-std::string LabelOf(const Data& x) {
-  const std::string& name = x.source->Name();
-  return (name.empty() ? "" : "'" + name + "' ") + x.type.ToString();
-}
-
 class Inference {
  public:
   Inference(const GraphPtr& source, GraphPtr graph, const OrderMap& orders)
-      : source_(source), graph_(std::move(graph)), orders_(orders) {}
+      : source_(source), graph_(std::move(graph)), former_(graph_), orders_(orders) {}
 
   /// Inputs and outputs of the new graph, in the order in which the source's were made.
   TensorMap CopyInterface() {
@@ -158,7 +82,7 @@ class Inference {
         TIMCL_ASSIGN(Data* const y, Meet(t));
         if (!producer.emplace(y, i).second) {
           return Status::Error(Code::kInvalidGraph,
-                               fmt::format("{} has two producers: {} and {}", LabelOf(*y),
+                               fmt::format("{} has two producers: {} and {}", y->label(),
                                            LabelOf(*ops[i]), LabelOf(*ops[producer[y]])));
         }
         y->written = true;
@@ -211,14 +135,14 @@ class Inference {
     x.open = spec.attr_ == TensorAttribute::TRANSIENT || spec.shape_.empty() ||
              std::count(spec.shape_.begin(), spec.shape_.end(), 0u) != 0;
     TIMCL_ASSIGN(x.stored, StoredOrder(t, x.open));
-    const Order order = vx::ir::Inverse(x.stored);
-    x.type = {spec.datatype_, x.open ? Shape() : Permuted(Shape(spec.shape_), order),
-              InOrder(spec.quantization_, order)};
+    x.type = InOrder({spec.datatype_, Shape(spec.shape_), spec.quantization_},
+                     vx::ir::Inverse(x.stored));
+    if (x.open) x.type.shape = Shape();
     const auto mapped = interface_.find(t);
     if (mapped != interface_.end()) {
       x.mapped = mapped->second;
     } else if ((spec.attr_ & (TensorAttribute::INPUT | TensorAttribute::OUTPUT)) != 0) {
-      return Status::Error(Code::kInvalidGraph, LabelOf(x) + " belongs to another graph");
+      return Status::Error(Code::kInvalidGraph, x.label() + " belongs to another graph");
     }
     if (x.state) TIMCL_TRY(MeetSource(x));
     return &x;
@@ -242,7 +166,7 @@ class Inference {
   Status MeetSource(Data& x) {
     if (x.constant) return Status();  // its forms are made as they are wanted
     if (x.source->GetSpec().attr_ == TensorAttribute::TRANSIENT) {
-      return Status::Error(Code::kInvalidGraph, LabelOf(x) + " is read but nothing produces it");
+      return Status::Error(Code::kInvalidGraph, x.label() + " is read but nothing produces it");
     }
     if (x.mapped == nullptr) {
       x.mapped = graph_->CreateTensor(x.source->GetSpec());
@@ -257,126 +181,6 @@ class Inference {
     }
     x.forms = {{x.stored, x.mapped}};
     return Status();
-  }
-
-  // ------------------------------------------------------------------------- forms and transposes
-
-  TensorPtr NewTensor(const Data& x, const Order& order, TensorAttribute attribute,
-                      const void* data = nullptr) {
-    const TensorType type = InOrder(x.type, order);
-    TensorPtr t = graph_->CreateTensor(
-        vx::TensorSpec(type.dtype, type.shape.ToShapeType(), attribute, type.quant), data);
-    t->SetName(x.source->Name());
-    if (x.scalar && type.shape == Shape{1}) t->SetScalar(1);
-    return t;
-  }
-
-  /// A constant, permuted on the host.
-  TensorPtr NewConstant(const Data& x, const Order& order) {
-    void* const bytes = x.source->ConvertTensorToData(nullptr);
-    if (bytes == nullptr) return NewTensor(x, order, TensorAttribute::CONSTANT);
-    const Shape stored(x.source->GetShape());
-    const TensorType type = {x.type.dtype, stored, {}};
-    const Order move = vx::ir::Then(vx::ir::Inverse(Extended(x.stored, order.size())), order);
-    TensorPtr made;
-    if (vx::ir::IsIdentity(move)) {
-      made = NewTensor(x, order, TensorAttribute::CONSTANT, bytes);
-    } else {
-      const size_t width = type.bytes() / static_cast<size_t>(type.count());
-      const auto permuted = Permute(static_cast<const std::byte*>(bytes), width, stored, move);
-      made = NewTensor(x, order, TensorAttribute::CONSTANT, permuted.data());
-    }
-    std::free(bytes);
-    return made;
-  }
-
-  /// `order` with dimensions of extent 1 behind.
-  static Order Extended(Order order, size_t rank) {
-    for (size_t d = order.size(); d < rank; ++d) order.push_back(static_cast<uint32_t>(d));
-    return order;
-  }
-
-  static bool PerChannel(const Data& x) { return x.type.per_channel(); }
-
-  /// A form whose bytes are those of `order`. Null if there is none.
-  static const Form* SameBytes(const Data& x, const Order& order) {
-    for (const Form& f : x.forms) {
-      if (f.order == order) return &f;
-    }
-    // The channels must be found at the same place then.
-    if (PerChannel(x)) return nullptr;
-    for (const Form& f : x.forms) {
-      if (Places(x.type.shape, f.order) == Places(x.type.shape, order)) return &f;
-    }
-    return nullptr;
-  }
-
-  void AddTranspose(const Data& x, const TensorPtr& from, const Order& perm, const TensorPtr& to) {
-    auto op = graph_->CreateOperation<vx::ops::Transpose>(perm);
-    op->SetName("layout of " + NameOf(x));
-    op->BindInput(from).BindOutput(to);
-  }
-  void AddReshape(const Data& x, const TensorPtr& from, const Shape& shape, const TensorPtr& to) {
-    auto op = graph_->CreateOperation<vx::ops::Reshape>(shape.ToShapeType());
-    op->SetName("layout of " + NameOf(x));
-    op->BindInput(from).BindOutput(to);
-  }
-  static std::string NameOf(const Data& x) {
-    return x.source->Name().empty() ? fmt::format("tensor {}", x.source->GetId())
-                                    : x.source->Name();
-  }
-
-  /// The data in this order: a tensor that is there, or one made from it by at most one Transpose.
-  /// Entries of the order beyond the rank are dimensions of extent 1.
-  TensorPtr FormIn(Data& x, const Order& order) {
-    for (const Form& f : x.forms) {
-      if (f.order == order) return f.tensor;
-    }
-    TensorPtr made;
-    const Form* same = SameBytes(x, order);
-    if (x.constant) {
-      made = NewConstant(x, order);
-    } else if (same != nullptr) {
-      const Shape shape = Permuted(x.type.shape, order);
-      if (shape == Permuted(x.type.shape, same->order)) {
-        made = same->tensor;
-      } else {
-        made = NewTensor(x, order, TensorAttribute::TRANSIENT);
-        AddReshape(x, same->tensor, shape, made);
-      }
-    } else {
-      const Form& from = x.forms.front();
-      Order full, perm;
-      for (const uint32_t d : order) {
-        if (d < x.type.shape.rank()) full.push_back(d);
-      }
-      for (const uint32_t d : full)
-        perm.push_back(static_cast<uint32_t>(vx::ir::PlaceOf(from.order, d)));
-      made = NewTensor(x, full, TensorAttribute::TRANSIENT);
-      AddTranspose(x, from.tensor, perm, made);
-      if (full.size() != order.size()) {
-        const TensorPtr between = made;
-        made = NewTensor(x, order, TensorAttribute::TRANSIENT);
-        AddReshape(x, between, Permuted(x.type.shape, order), made);
-      }
-    }
-    // Of state, an old value must not serve a reader of the new one.
-    if (!x.state) x.forms.push_back({order, made});
-    return made;
-  }
-
-  /// Brings the data into the memory of its tensor. Forms are there, but not this one.
-  void Deliver(Data& x) {
-    if (const Form* same = SameBytes(x, x.stored)) {
-      const Shape shape = x.open ? Permuted(x.type.shape, x.stored) : Shape(x.mapped->GetShape());
-      AddReshape(x, same->tensor, shape, x.mapped);
-    } else {
-      const Form& from = x.forms.front();
-      Order perm;
-      for (const uint32_t d : x.stored)
-        perm.push_back(static_cast<uint32_t>(vx::ir::PlaceOf(from.order, d)));
-      AddTranspose(x, from.tensor, perm, x.mapped);
-    }
   }
 
   // --------------------------------------------------------------------------------- the operators
@@ -431,8 +235,8 @@ class Inference {
       // A shape of another rank is one that the bytes are given afterwards.
       v.infer_shape =
           y->open || declarations == Declarations::kIgnored || order.size() != declared.rank();
-      v.type = {y->type.dtype, v.infer_shape ? Shape() : Permuted(declared, order),
-                InOrder(y->type.quant, order)};
+      v.type = InOrder({y->type.dtype, declared, y->type.quant}, order);
+      if (v.infer_shape) v.type.shape = Shape();
       v.name = y->source->Name();
       v.role = v.infer_shape ? vx::ir::Role::kTransient : vx::ir::Role::kOutput;
       node.outputs.push_back(graph.AddValue(std::move(v)));
@@ -547,7 +351,7 @@ class Inference {
       if (y->mapped == nullptr || choice.plan.outputs.size() != shape.rank()) continue;
       const Shape seen = Permuted(shape, vx::ir::Inverse(choice.plan.outputs));
       const Order stored = y->stored.size() == seen.rank() ? y->stored : Identity(seen.rank());
-      if (Places(seen, choice.plan.outputs) != Places(seen, stored)) ++cost;
+      if (!SamePlaces(seen, choice.plan.outputs, stored)) ++cost;
     }
     return cost;
   }
@@ -570,8 +374,9 @@ class Inference {
     TIMCL_ASSIGN(const Choice choice, Choose(*op, operands));
     if (choice.plan.rewritten) TIMCL_TRY(vx::SetAttrs(*op, choice.plan.attrs));
     for (size_t i = 0; i < operands.in.size(); ++i) {
-      op->BindInput(operands.in[i] == nullptr ? graph_->CreateTensorPlaceHolder()
-                                              : FormIn(*operands.in[i], choice.plan.inputs[i]));
+      op->BindInput(operands.in[i] == nullptr
+                        ? graph_->CreateTensorPlaceHolder()
+                        : former_.FormIn(*operands.in[i], choice.plan.inputs[i]));
     }
     size_t j = 0;
     for (Data* const y : operands.out) {
@@ -600,7 +405,7 @@ class Inference {
     const Shape seen = y.open || overwritten ? shape : y.declared();
     if (y.mapped == nullptr) {
       y.type.shape = shape;
-      y.forms = {{order, NewTensor(y, order, TensorAttribute::TRANSIENT)}};
+      y.forms = {{order, former_.NewTensor(y, order, TensorAttribute::TRANSIENT)}};
       op.BindOutput(y.forms.front().tensor);
       return Status();
     }
@@ -634,22 +439,22 @@ class Inference {
     }
     y.type.shape = shape;
     const std::vector<Form> state = y.state ? y.forms : std::vector<Form>();
-    y.forms = {
-        {order, NewTensor(y, order,
-                          keeps_shape ? TensorAttribute::VARIABLE : TensorAttribute::TRANSIENT)}};
+    y.forms = {{order, former_.NewTensor(
+                           y, order,
+                           keeps_shape ? TensorAttribute::VARIABLE : TensorAttribute::TRANSIENT)}};
     op.BindOutput(y.forms.front().tensor);
     if (overwritten && !y.open && y.declared() != shape) {
       y.mapped->GetSpec().SetShape(Permuted(shape, y.stored).ToShapeType());
     }
     if (seen != shape) {
       // Other dimensions are declared for the same bytes.
-      const TensorPtr bytes = FormIn(y, Identity(shape.rank()));
+      const TensorPtr bytes = former_.FormIn(y, Identity(shape.rank()));
       y.type.shape = seen;
-      y.forms = {
-          {Identity(seen.rank()), NewTensor(y, Identity(seen.rank()), TensorAttribute::TRANSIENT)}};
-      AddReshape(y, bytes, seen, y.forms.front().tensor);
+      y.forms = {{Identity(seen.rank()),
+                  former_.NewTensor(y, Identity(seen.rank()), TensorAttribute::TRANSIENT)}};
+      former_.Reshape(y, bytes, seen, y.forms.front().tensor);
     }
-    Deliver(y);
+    former_.Deliver(y);
     y.forms.push_back({y.stored, y.mapped});
     if (y.state) y.forms = state;
     return Status();
@@ -677,17 +482,18 @@ class Inference {
       if (f.order.size() == back.size()) y.forms.push_back({vx::ir::Then(back, f.order), f.tensor});
     }
     if (y.mapped != nullptr) {
-      Deliver(y);
+      former_.Deliver(y);
       y.forms.insert(y.forms.begin(), {y.stored, y.mapped});
     } else if (y.readers > 1) {
       // Where several read it, it is done here, once.
-      const TensorPtr done = FormIn(y, Identity(type.shape.rank()));
+      const TensorPtr done = former_.FormIn(y, Identity(type.shape.rank()));
       y.forms.insert(y.forms.begin(), {Identity(type.shape.rank()), done});
     }
     return true;
   }
 
   GraphPtr source_, graph_;
+  Former former_;
   const OrderMap& orders_;
   TensorMap interface_;
   std::unordered_map<const vx::Tensor*, Data> all_;
@@ -725,20 +531,23 @@ class Failure : public vx::BuiltinOp {
 std::pair<GraphPtr, TensorMap> LayoutInference(const GraphPtr& src_graph,
                                                std::shared_ptr<vx::Context>& ctx,
                                                OrderMap tensor_pv_map) {
-  Status why;
+  if (src_graph == nullptr || ctx == nullptr) return {};
   try {
     GraphPtr graph = ctx->CreateGraph();
     Inference inference(src_graph, graph, tensor_pv_map);
     TensorMap map = inference.CopyInterface();
-    why = inference.Run();
-    if (why.ok()) return {std::move(graph), std::move(map)};
+    const Status status = inference.Run();
+    if (status.ok()) return {std::move(graph), std::move(map)};
+    graph = ctx->CreateGraph();
+    map = Inference(src_graph, graph, tensor_pv_map).CopyInterface();
+    graph->CreateOperation<Failure>(status);
+    return {std::move(graph), std::move(map)};
   } catch (const std::exception& e) {
-    why = Status::Error(Code::kInternal, fmt::format("layout inference threw: {}", e.what()));
+    vx::base::Log("layout", vx::base::LogLevel::kError, "layout inference threw: {}", e.what());
+  } catch (...) {  // from a Clone() of the user's
+    vx::base::Log("layout", vx::base::LogLevel::kError, "layout inference threw");
   }
-  GraphPtr graph = ctx->CreateGraph();
-  TensorMap map = Inference(src_graph, graph, tensor_pv_map).CopyInterface();
-  graph->CreateOperation<Failure>(why);
-  return {std::move(graph), std::move(map)};
+  return {};
 }
 
 }  // namespace tim::transform

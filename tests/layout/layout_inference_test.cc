@@ -6,6 +6,7 @@
 
 #include <iostream>
 
+#include "ir/graph.h"
 #include "layout/described_graph.h"
 #include "support/api_support.h"
 #include "tim/vx/op_kit.h"
@@ -24,7 +25,6 @@ using test::Read;
 using test::Write;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsSupersetOf;
 using Floats = std::vector<float>;
 
 Floats Numbers(size_t count, float step = 0.37f) {
@@ -495,6 +495,31 @@ TEST_F(LayoutInferenceTest, StateLivesOn) {
               {3, 3, 4, 1}, kToCwhn);
   const Floats got = Result(out, 36);
   for (size_t k = 0; k < 36; ++k) ASSERT_NEAR(got[k], std::max(10 + 3 * one[k], 0.0f), 1e-4f) << k;
+}
+
+TEST_F(LayoutInferenceTest, OldAndNewStateAreToldApart) {
+  // state = 3 * state, then y = 5 * state, both as CWHN convolutions: each reads it transposed.
+  Floats start = Numbers(36), triple(16, 0.0f), quintuple(16, 0.0f);
+  for (size_t c = 0; c < 4; ++c) triple[5 * c] = 3, quintuple[5 * c] = 5;
+  TensorPtr state =
+      Make(graph_, TensorAttribute::VARIABLE, {4, 3, 3, 1}, DataType::FLOAT32, {}, start.data());
+  TensorPtr y = Output(graph_, {4, 3, 3, 1});
+  Conv(state, Constant(graph_, {4, 1, 1, 4}, triple), state);
+  Conv(state, Constant(graph_, {4, 1, 1, 4}, quintuple), y);
+  InferAndRun();
+  const Floats got = Result(y, 36);
+  for (size_t k = 0; k < 36; ++k) ASSERT_NEAR(got[k], 15 * start[k], 1e-4f) << k;
+}
+
+TEST_F(LayoutInferenceTest, InsertedTransposesAreDrawn) {
+  TensorPtr x = Given({4, 6, 5, 1}), y = Output(graph_, {4, 6, 5, 1});
+  x->SetName("image");
+  Conv(x, Const({4, 3, 3, 4}), y);
+  Infer();
+  OpRegistry registry(context_->Ops());
+  const auto parsed = ir::Parse(inferred_->ToText(), registry);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_THAT(ir::ToDot(**parsed), HasSubstr("\nlayout of image"));
 }
 
 // --------------------------------------------------------------------------------- users'

@@ -32,7 +32,9 @@ class IPermuteVector;
 /// see the tensor N with N.dim[pv[i]] == declared dim[i], and all their arguments speak of N.
 ///
 /// What cannot be understood (an operator that does not verify, a permutation of another rank)
-/// fails the Compile() of the new graph, which then does nothing else.
+/// fails the Compile() of the new graph, which then does nothing else. Without a graph or a
+/// context, or where memory or a user's Clone() fails, the result is a null pointer and an empty
+/// map.
 TIMCL_API std::pair<std::shared_ptr<vx::Graph>,
                     std::map<std::shared_ptr<vx::Tensor>, std::shared_ptr<vx::Tensor>>>
 LayoutInference(
