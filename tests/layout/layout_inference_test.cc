@@ -519,7 +519,7 @@ TEST_F(LayoutInferenceTest, InsertedTransposesAreDrawn) {
   OpRegistry registry(context_->Ops());
   const auto parsed = ir::Parse(inferred_->ToText(), registry);
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-  EXPECT_THAT(ir::ToDot(**parsed), HasSubstr("\nlayout of image"));
+  EXPECT_THAT(ir::ToDot(**parsed), HasSubstr("\\nlayout of image"));
 }
 
 // --------------------------------------------------------------------------------- users'
