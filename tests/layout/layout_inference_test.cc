@@ -314,9 +314,8 @@ TEST_F(LayoutInferenceTest, TheReportTellsOfLayoutsOnce) {
   ASSERT_TRUE(graph_->Compile());
   ASSERT_EQ(graph_->Report().warnings.size(), 1u);
   EXPECT_EQ(graph_->Report().warnings[0],
-            "Conv2d#1 'first' has input_layout=\"CWHN\" (as 1 more operators): layout arguments "
-            "have no effect on their own; tim::transform::LayoutInference makes a graph that obeys "
-            "them");
+            "Conv2d#1 'first' (input_layout=\"CWHN\") and 1 more: layout arguments have no effect on "
+            "their own; tim::transform::LayoutInference makes a graph that obeys them");
   InferAndRun();
   EXPECT_TRUE(inferred_->Report().warnings.empty());
 }
@@ -455,6 +454,36 @@ TEST_F(LayoutInferenceTest, AnotherShapeForTheSameBytes) {
       Convolved(Ordered(inputs_[0].second, {4, 6, 5, 1}, kToWhcn), {6, 5, 4, 1},
                 Ordered(Numbers(144, 0.23f), {4, 3, 3, 4}, kToWhcn), {3, 3, 4, 4});
   EXPECT_EQ(Result(y, 120), Ordered(native, {6, 5, 4, 1}, kToCwhn));
+}
+
+TEST_F(LayoutInferenceTest, AnotherShapeOfPermutedMemory) {
+  // As operators see it y is {4, 3, 2}: the bytes of {2, 3, 4}.
+  const Order order = {2, 0, 1};
+  TensorPtr x = Input(graph_, {4, 2, 3}), y = Output(graph_, {2, 4, 3});
+  Floats seen = Numbers(24);
+  inputs_.emplace_back(x, Ordered(seen, {2, 3, 4}, order));
+  orders_ = {{x, VectorOf(order)}, {y, VectorOf(order)}};
+  Bind<ops::Neg>(graph_, {x}, {y});
+  InferAndRun();
+  for (float& v : seen) v = -v;
+  EXPECT_EQ(Result(y, 24), Ordered(seen, {4, 3, 2}, order));
+}
+
+TEST_F(LayoutInferenceTest, ARuleHoldsOnlyWhereItSays) {
+  // New dimensions count in the masks and vectors; all extents are 3, so shapes tell nothing.
+  const Order order = {2, 0, 1};
+  TensorPtr x = Input(graph_, {3, 3, 3}), y = Output(graph_, {});
+  const Floats seen = Numbers(27);
+  inputs_.emplace_back(x, Ordered(seen, {3, 3, 3}, order));
+  orders_ = {{x, VectorOf(order)}};
+  const std::vector<int32_t> begin = {0, 1, 2}, end = {3, 3, 3}, step = {1, 1, 1};
+  Bind<ops::StridedSlice>(graph_, {x}, {y}, begin, end, step, 0, 0, 8, 1);
+  InferAndRun();
+  Floats expected;  // the third of the vectors' dimensions is dropped, at 2
+  for (size_t k = 0; k < 9; ++k) {
+    if (k / 3 >= 1) expected.push_back(seen[18 + k]);
+  }
+  EXPECT_EQ(Result(y, 6), expected);
 }
 
 TEST_F(LayoutInferenceTest, ShapesThatTheOpOverrulesAreCorrected) {
