@@ -3,30 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "api/graph.h"
 #include "api/op_impl.h"
+#include "ir/operands.h"
 
 namespace tim::vx {
 namespace {
 
-/// Name of operand `i` in a list such as "input kernel bias?" or "x*".
-std::string OperandName(const char* list, size_t i) {
-  std::istringstream words(list);
-  std::string word;
-  for (size_t at = 0; at <= i; ++at) {
-    if (!(words >> word)) break;  // beyond a list that ends in "x*": the last name stands
-  }
-  while (!word.empty() && (word.back() == '?' || word.back() == '*')) word.pop_back();
-  return word;
-}
-
 /// "input 1 'kernel'": for messages that cannot count on names of tensors.
 std::string OperandPlace(const OpImpl& op, bool input, size_t i) {
-  const std::string name = OperandName(input ? op.def->inputs : op.def->outputs, i);
+  const std::string_view name =
+      ir::OperandNames(input ? op.def->inputs : op.def->outputs).at(i).name;
   const std::string place = fmt::format("{} {}", input ? "input" : "output", i);
   return name.empty() || name == "input" || name == "output" ? place
                                                              : fmt::format("{} '{}'", place, name);
@@ -178,12 +168,26 @@ class Lowering {
       TIMCL_ASSIGN(const int id, ValueOf(i, true, k));
       n.inputs.push_back(id);
     }
-    for (size_t k = 0; k < impl.outputs.size(); ++k) {
-      TIMCL_ASSIGN(const int id, ValueOf(i, false, k));
-      if (id >= 0) n.outputs.push_back(id);
+    // The others keep their positions: what a placeholder stands for is computed and thrown away,
+    // unless it is optional and nothing follows.
+    const ir::OperandNames names(impl.def->outputs);
+    size_t outputs = impl.outputs.size();
+    while (!names.repeats() && outputs > names.least() &&
+           impl.outputs[outputs - 1]->IsPlaceHolder())
+      --outputs;
+    std::vector<size_t> left_out;
+    for (size_t k = 0; k < outputs; ++k) {
+      TIMCL_ASSIGN(int id, ValueOf(i, false, k));
+      if (id < 0) {
+        ir::Value v;
+        v.infer_shape = true;
+        id = lowered_.graph->AddValue(std::move(v));
+        left_out.push_back(k);
+      }
+      n.outputs.push_back(id);
     }
-    lowered_.graph->AddNode(std::move(n));
-    return Status();
+    const int node = lowered_.graph->AddNode(std::move(n));
+    return left_out.empty() ? Status() : ir::ChooseTypes(*lowered_.graph, node, left_out);
   }
 
   /// The value behind an operand, made when first met; -1 for one that is left out.

@@ -1,7 +1,6 @@
 // Assign and Group: which backend runs which op, and which ops run together.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/log.h"
@@ -26,6 +25,17 @@ Result<int> PinnedTo(const OpView& op, const std::vector<RankedBackend>& backend
                     fmt::format("it is pinned to backend '{}'; there are: {}", name, known));
   }
   return -1;
+}
+
+/// Why backend `b` is not even asked about an op that is pinned to `pin` (-1: to none); "": it is.
+std::string WhyNotOffered(int id, int b, int pin, const std::vector<RankedBackend>& backends,
+                          const Excluded& excluded) {
+  if (pin >= 0 && pin != b)
+    return fmt::format("pinned to '{}'", backends[static_cast<size_t>(pin)].backend->Info().name);
+  const auto tried = excluded.find(id);
+  if (tried == excluded.end()) return "";
+  const auto failure = tried->second.find(b);
+  return failure == tried->second.end() ? "" : failure->second.detail();
 }
 
 /// No backend takes the ops `left`: every refusal of each. Where a backend tried and failed, its
@@ -59,10 +69,9 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
     a.partition_index_of.assign(graph.nodes().size(), 0);
     a.reason_of.resize(graph.nodes().size());
     a.refusals_of.resize(graph.nodes().size());
-    std::map<int, int> pinned;
+    std::map<int, int> pin_of;
     for (int id : order) {
-      TIMCL_ASSIGN(const int pin, PinnedTo(graph.view(id), backends, options));
-      if (pin >= 0) pinned[id] = pin;
+      TIMCL_ASSIGN(pin_of[id], PinnedTo(graph.view(id), backends, options));
     }
     std::set<int> left(order.begin(), order.end()), to_expand;
     for (size_t b = 0; b < backends.size() && !left.empty(); ++b) {
@@ -70,15 +79,8 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
       std::vector<int> offered;
       for (int id : order) {
         if (left.count(id) == 0 || to_expand.count(id) != 0) continue;
-        std::string why;
-        if (const auto pin = pinned.find(id);
-            pin != pinned.end() && pin->second != static_cast<int>(b)) {
-          why = fmt::format("pinned to '{}'",
-                            backends[static_cast<size_t>(pin->second)].backend->Info().name);
-        } else if (const auto it = excluded.find(id);
-                   it != excluded.end() && it->second.count(static_cast<int>(b)) != 0) {
-          why = it->second.at(static_cast<int>(b)).detail();
-        }
+        const std::string why =
+            WhyNotOffered(id, static_cast<int>(b), pin_of.at(id), backends, excluded);
         if (why.empty()) {
           offered.push_back(id);
         } else {
@@ -96,7 +98,7 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
         if (answer.selected) {
           a.backend_of[n] = static_cast<int>(b);
           a.partition_index_of[n] = answer.partition_index;
-          a.reason_of[n] = pinned.count(id) != 0      ? "pinned"
+          a.reason_of[n] = pin_of.at(id) >= 0         ? "pinned"
                            : a.refusals_of[n].empty() ? "first choice"
                                                       : a.refusals_of[n].front();
           left.erase(id);

@@ -100,7 +100,7 @@ void AdviseOfLayouts(const ir::Graph& graph, std::vector<std::string>* warnings)
       if (value == nullptr || !attrs_detail::FromValue(*value, &layout)) continue;
       if (ir::IsIdentity(ir::NativeOrder(layout, op.in(input).shape().rank()))) continue;
       if (first.empty()) {
-        first = fmt::format("{} has {}", op.label(), AttrMap({{name, *value}}).ToText());
+        first = fmt::format("{} ({})", op.label(), AttrMap({{name, *value}}).ToText());
       } else {
         ++more;
       }
@@ -108,8 +108,8 @@ void AdviseOfLayouts(const ir::Graph& graph, std::vector<std::string>* warnings)
     }
   }
   if (first.empty()) return;
-  const std::string others = more == 0 ? "" : fmt::format(" (as {} more operators)", more);
-  warnings->push_back(first + others +
+  if (more > 0) first += fmt::format(" and {} more", more);
+  warnings->push_back(first +
                       ": layout arguments have no effect on their own; "
                       "tim::transform::LayoutInference makes a graph that obeys them");
   base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
@@ -162,15 +162,15 @@ Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphVie
   return Status();
 }
 
-/// Compiles and loads the parts of one backend. `again`: it refused some op after all.
+/// Compiles and loads the parts of one backend, unless it refuses some op after all.
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
-                    LoadedUnits* loaded, bool* again) {
+                    LoadedUnits* loaded) {
   Backend& backend = *ranked.backend;
   const std::string& name = backend.Info().name;
   TIMCL_TRY(backend.Compile(parts, env, units));
   TIMCL_TRY(Exclude(units->refusals, parts, index, name, excluded));
-  if (!units->refusals.empty()) return *again = true, Status();
+  if (!units->refusals.empty()) return Status();
   if (units->calls.size() != parts.size()) {
     return Status::Error(Code::kInternal, fmt::format("backend '{}' compiled {} of {} partitions",
                                                       name, units->calls.size(), parts.size()));
@@ -183,7 +183,7 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
   }
   TIMCL_TRY(backend.Load(units->modules, units->calls, env, loaded));
   TIMCL_TRY(Exclude(loaded->refusals, parts, index, name, excluded));
-  if (!loaded->refusals.empty()) return *again = true, Status();
+  if (!loaded->refusals.empty()) return Status();
   const auto made =
       loaded->kernels.size() -
       static_cast<size_t>(std::count(loaded->kernels.begin(), loaded->kernels.end(), nullptr));
@@ -209,17 +209,20 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     c->partitions = Group(*graph, c->assignment);
     c->units.resize(backends.size());
     c->loaded.resize(backends.size());
+    std::vector<std::vector<int>> pieces;
+    for (const Partition& p : c->partitions) pieces.push_back(p.nodes);
+    c->views = GraphView::Divide(graph, pieces);
     std::vector<std::vector<GraphView>> parts(backends.size());
-    for (const Partition& p : c->partitions) {
-      c->views.emplace_back(graph, p.nodes);
-      const size_t b = static_cast<size_t>(p.backend);
+    for (size_t p = 0; p < c->partitions.size(); ++p) {
+      const size_t b = static_cast<size_t>(c->partitions[p].backend);
       c->unit_of.emplace_back(b, parts[b].size());
-      parts[b].push_back(c->views.back());
+      parts[b].push_back(c->views[p]);
     }
     for (size_t b = 0; b < backends.size() && !again; ++b) {
       if (parts[b].empty()) continue;
-      TIMCL_TRY(CompileParts(backends[b], b, parts[b], env, &excluded, &c->units[b], &c->loaded[b],
-                             &again));
+      TIMCL_TRY(
+          CompileParts(backends[b], b, parts[b], env, &excluded, &c->units[b], &c->loaded[b]));
+      again = !c->units[b].refusals.empty() || !c->loaded[b].refusals.empty();
     }
   }
   return Status();

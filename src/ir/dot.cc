@@ -5,23 +5,10 @@
 #include <set>
 
 #include "ir/graph.h"
+#include "ir/text.h"
 
 namespace tim::vx::ir {
 namespace {
-
-/// A Graphviz string: quotes and backslashes escaped, "\n" a line break.
-std::string Label(std::string_view s) {
-  std::string out = "\"";
-  for (char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 std::string EdgeText(const Value& v) {
   const std::string type = v.type.ToString();
@@ -49,20 +36,20 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
   for (const auto& [name, ids] : clusters) {
     const bool drawn = !name.empty();
     if (drawn)
-      out += fmt::format("  subgraph cluster_{} {{\n    label={};\n", count++, Label(name));
+      out += fmt::format("  subgraph cluster_{} {{\n    label={};\n", count++, text::Quoted(name));
     // The parts of a composed op stand in a box of their own.
     std::map<int, std::vector<size_t>> by_whole;
     for (size_t id : ids) by_whole[WholeOf(graph, static_cast<int>(id))].push_back(id);
     for (const auto& [whole, parts] : by_whole) {
       if (whole >= 0) {
         out += fmt::format("  subgraph cluster_{} {{\n    label={}; style=dashed;\n", count++,
-                           Label(graph.view(whole).label()));
+                           text::Quoted(graph.view(whole).label()));
       }
       for (size_t id : parts) {
         const Node& n = graph.nodes()[id];
         const std::string label = fmt::format("{}#{}{}", n.def != nullptr ? n.def->name : "?",
                                               n.number, n.name.empty() ? "" : "\n" + n.name);
-        out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, Label(label));
+        out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, text::Quoted(label));
       }
       if (whole >= 0) out += "  }\n";
     }
@@ -72,7 +59,7 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
   for (size_t v = 0; v < graph.values().size(); ++v) {
     const Value& value = graph.values()[v];
     if (value.role != Role::kInput && value.role != Role::kOutput) continue;
-    out += fmt::format("  v{} [shape=ellipse, label={}];\n", v, Label(EdgeText(value)));
+    out += fmt::format("  v{} [shape=ellipse, label={}];\n", v, text::Quoted(EdgeText(value)));
     if (value.producer >= 0) out += fmt::format("  n{} -> v{};\n", value.producer, v);
   }
   for (size_t id = 0; id < graph.nodes().size(); ++id) {
@@ -85,8 +72,8 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
       if (value.role == Role::kInput) {
         out += fmt::format("  v{} -> n{};\n", v, id);
       } else if (value.producer >= 0) {
-        out +=
-            fmt::format("  n{} -> n{} [label={}];\n", value.producer, id, Label(EdgeText(value)));
+        out += fmt::format("  n{} -> n{} [label={}];\n", value.producer, id,
+                           text::Quoted(EdgeText(value)));
       }
     }
   }

@@ -105,19 +105,6 @@ Result<std::vector<int>> Graph::TopologicalOrder() const {
   return order;
 }
 
-std::vector<std::vector<int>> Graph::Consumers() const {
-  std::vector<std::vector<int>> consumers(values_.size());
-  for (size_t id = 0; id < nodes_.size(); ++id) {
-    if (nodes_[id].dead) continue;
-    for (int v : nodes_[id].inputs) {
-      if (v < 0) continue;
-      auto& list = consumers[static_cast<size_t>(v)];
-      if (list.empty() || list.back() != static_cast<int>(id)) list.push_back(static_cast<int>(id));
-    }
-  }
-  return consumers;
-}
-
 Status CheckInvariants(const Graph& graph, bool types_known) {
   auto broken = [](const std::string& what) {
     return Status::Error(Code::kInternal, "IR: " + what);

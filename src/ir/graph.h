@@ -68,8 +68,6 @@ class Graph {
   /// Live nodes so that producers come before consumers, else in order of creation. kInvalidGraph
   /// names an op of a cycle.
   Result<std::vector<int>> TopologicalOrder() const;
-  /// For each value: the live nodes that read it, each once.
-  std::vector<std::vector<int>> Consumers() const;
   size_t LiveNodes() const;
 
   OpView view(int node) const { return OpView(this, node); }
@@ -93,6 +91,10 @@ Status CheckInvariants(const Graph& graph, bool types_known);
 /// Runs the op's own verify and infer for one node (operand counts, dtypes, shapes) and fills
 /// out_types; sets open shapes.
 Status VerifyNode(Graph& graph, int node);
+
+/// Sets the types of outputs that the caller left out: what OpDef::types allows beside the other
+/// operands. kInvalidGraph where it does not say.
+Status ChooseTypes(Graph& graph, int node, const std::vector<size_t>& outputs);
 
 // Text form; reads back in (parse.cc has the grammar).
 struct PrintOptions {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/graph.h"
+#include "ir/operands.h"
 #include "tim/vx/op_def.h"
 
 namespace tim::vx {
@@ -146,6 +148,22 @@ Row RowOf(std::string_view& rest) {
   return r;
 }
 
+/// How many operands, inputs first, go with the row before one does not. `left_out`: outputs that
+/// go with everything, as inputs do that are not there.
+size_t FittingOperands(const Row& row, const OpView& op, const std::vector<size_t>& left_out = {}) {
+  const size_t inputs = op.num_inputs(), all = inputs + op.num_outputs();
+  for (size_t at = 0; at < all; ++at) {
+    const bool input = at < inputs;
+    const size_t i = input ? at : at - inputs;
+    const TensorView t = input ? op.in(i) : op.out(i);
+    if (!t.present()) continue;
+    if (!input && std::find(left_out.begin(), left_out.end(), i) != left_out.end()) continue;
+    const std::string_view alternatives = OperandOf(input ? row.inputs : row.outputs, i);
+    if (!AnyChoice(alternatives, [&](const Choice& c) { return Fits(c, t.type(), op); })) return at;
+  }
+  return all;
+}
+
 /// `types` with the members of each group, for people who do not know the groups.
 std::string InFull(std::string_view types) {
   std::string text, word;
@@ -213,21 +231,10 @@ Status CheckTypes(const OpView& op) {
   if (types == nullptr) return Status();
   // The row that goes along furthest tells which operand does not fit.
   size_t furthest = 0;
-  bool first = true;
   for (std::string_view rest = types; !rest.empty();) {
-    const Row row = RowOf(rest);
-    const size_t inputs = op.num_inputs(), all = inputs + op.num_outputs();
-    size_t at = 0;
-    for (; at < all; ++at) {
-      const TensorView t = at < inputs ? op.in(at) : op.out(at - inputs);
-      if (!t.present()) continue;
-      const std::string_view alternatives =
-          at < inputs ? OperandOf(row.inputs, at) : OperandOf(row.outputs, at - inputs);
-      if (!AnyChoice(alternatives, [&](const Choice& c) { return Fits(c, t.type(), op); })) break;
-    }
-    if (at == all) return Status();
-    if (first || at > furthest) furthest = at;
-    first = false;
+    const size_t fitting = FittingOperands(RowOf(rest), op);
+    if (fitting == op.num_inputs() + op.num_outputs()) return Status();
+    furthest = std::max(furthest, fitting);
   }
   std::string bound;
   for (size_t i = 0; i < op.num_inputs() + op.num_outputs(); ++i) {
@@ -243,19 +250,42 @@ Status CheckTypes(const OpView& op) {
                            : op.OutputError(furthest - inputs, Code::kInvalidType, supported);
 }
 
+Status ir::ChooseTypes(Graph& graph, int node, const std::vector<size_t>& outputs) {
+  const OpView op = graph.view(node);
+  const char* types = op.def().types;
+  for (std::string_view rest = types == nullptr ? "" : types; !rest.empty();) {
+    const Row row = RowOf(rest);
+    if (FittingOperands(row, op, outputs) < op.num_inputs() + op.num_outputs()) continue;
+    for (const size_t i : outputs) {
+      TensorType& type = graph.value(graph.node(node).outputs[i]).type;
+      AnyChoice(OperandOf(row.outputs, i), [&](const Choice& c) {
+        if (c.same_as >= 0) {
+          type = op.in(static_cast<size_t>(c.same_as)).type();
+        } else if (c.scheme == Scheme::kPerTensor) {
+          type.dtype = c.dtype;
+        }
+        return type.dtype != DataType::UNKNOWN;
+      });
+    }
+    break;
+  }
+  for (const size_t i : outputs) {
+    if (graph.value(graph.node(node).outputs[i]).type.dtype != DataType::UNKNOWN) continue;
+    const OperandName operand = OperandNames(op.def().outputs).at(i);
+    return op.Error(Code::kInvalidGraph,
+                    fmt::format("output {} '{}' is a placeholder, and the types of the op do not "
+                                "say what it is then; bind a tensor",
+                                i, operand.name));
+  }
+  return Status();
+}
+
 Status ParseTypes(const OpDef& def) {
   auto bad = [&](const std::string& why) {
     return Status::Error(Code::kInvalidArgument,
                          fmt::format("{}: types '{}': {}", def.name, def.types, why));
   };
   if (def.types == nullptr) return Status();
-  auto count = [](std::string_view operands) {
-    size_t n = 0;
-    while (!operands.empty()) {
-      if (!Next(operands, " ").empty()) ++n;
-    }
-    return n;
-  };
   for (std::string_view rest = def.types; !rest.empty();) {
     const std::string_view before = rest;
     const Row row = RowOf(rest);
@@ -278,7 +308,7 @@ Status ParseTypes(const OpDef& def) {
             return bad(fmt::format("'{}' is no type", one));
         }
       }
-      const size_t named = count(in ? def.inputs : def.outputs);
+      const size_t named = ir::OperandNames(in ? def.inputs : def.outputs).size();
       if (!repeats && operands != named) {
         return bad(fmt::format("a row has {} {}, the op has {}", operands,
                                in ? "inputs" : "outputs", named));

@@ -1,10 +1,8 @@
 // The handles that definitions, backends and tools see: TensorView, OpView, GraphView, Selection.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "ir/graph.h"
+#include "ir/operands.h"
 #include "tim/vx/backend.h"
 
 namespace tim::vx {
@@ -64,33 +62,20 @@ const AnyAttrs& OpView::any_attrs() const { return graph_->node(node_).attrs; }
 
 namespace {
 
-/// The i-th name of a list as in OpDef::inputs, without its mark; the last one of "x*" for all
-/// others.
-std::string_view NameAt(std::string_view list, size_t i) {
-  std::string_view name;
-  for (size_t k = 0; k <= i && !list.empty(); ++k) {
-    const size_t end = std::min(list.find(' '), list.size());
-    name = list.substr(0, end);
-    list.remove_prefix(std::min(end + 1, list.size()));
-    if (k < i && list.empty() && (name.empty() || name.back() != '*')) return {};
-  }
-  if (!name.empty() && (name.back() == '?' || name.back() == '*')) name.remove_suffix(1);
-  return name;
-}
-
 /// By the tensor's own name where it has one, else by the operand's.
-std::string OperandLabel(const char* what, size_t i, std::string_view name, const TensorView& t) {
-  return name.empty() || !t.name().empty() ? fmt::format("{} {} {}", what, i, t.label())
-                                           : fmt::format("{} {} '{}' {}", what, i, name, t.label());
+std::string OperandLabel(const char* what, const char* names, size_t i, const TensorView& t) {
+  const std::string_view name = t.name().empty() ? ir::OperandNames(names).at(i).name : "";
+  return name.empty() ? fmt::format("{} {} {}", what, i, t.label())
+                      : fmt::format("{} {} '{}' {}", what, i, name, t.label());
 }
 
 }  // namespace
 
 std::string OpView::in_label(size_t i) const {
-  return OperandLabel("input", i, NameAt(def().inputs, i), in(i));
+  return OperandLabel("input", def().inputs, i, in(i));
 }
 std::string OpView::out_label(size_t i) const {
-  return OperandLabel("output", i, NameAt(def().outputs, i), out(i));
+  return OperandLabel("output", def().outputs, i, out(i));
 }
 Status OpView::InputError(size_t i, Code code, const std::string& message) const {
   return Error(code, in_label(i) + ": " + message).AtTensor(in(i).name());
@@ -128,32 +113,43 @@ Status OpView::CheckRank(size_t input, size_t lo, size_t hi) const {
       .AtTensor(in(input).name());
 }
 
-GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> ops)
-    : graph_(std::move(graph)) {
-  std::vector<bool> inside(graph_->nodes().size(), false);
-  for (const int id : ops) inside[static_cast<size_t>(id)] = true;
-  std::vector<bool> read_outside(graph_->values().size(), false);
-  for (size_t id = 0; id < graph_->nodes().size(); ++id) {
-    const ir::Node& n = graph_->nodes()[id];
-    if (n.dead || inside[id]) continue;
-    for (int v : n.inputs) {
-      if (v >= 0) read_outside[static_cast<size_t>(v)] = true;
+std::vector<GraphView> GraphView::Divide(const std::shared_ptr<const ir::Graph>& graph,
+                                         const std::vector<std::vector<int>>& pieces) {
+  std::vector<int> piece_of(graph->nodes().size(), -1);
+  for (size_t p = 0; p < pieces.size(); ++p) {
+    for (const int id : pieces[p]) piece_of[static_cast<size_t>(id)] = static_cast<int>(p);
+  }
+  std::vector<bool> read_outside(graph->values().size(), false);
+  for (size_t id = 0; id < graph->nodes().size(); ++id) {
+    const ir::Node& n = graph->nodes()[id];
+    if (n.dead) continue;
+    for (const int v : n.inputs) {
+      const int producer = v < 0 ? -1 : graph->value(v).producer;
+      if (producer >= 0 && piece_of[static_cast<size_t>(producer)] != piece_of[id])
+        read_outside[static_cast<size_t>(v)] = true;
     }
   }
-  std::set<int> seen;
+  std::vector<GraphView> views;
+  for (const std::vector<int>& ops : pieces) views.push_back(GraphView(graph, ops, read_outside));
+  return views;
+}
+
+GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, const std::vector<int>& ops)
+    : GraphView(std::move(Divide(graph, {ops})[0])) {}
+
+GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, const std::vector<int>& ops,
+                     const std::vector<bool>& read_outside)
+    : graph_(std::move(graph)) {
   for (size_t at = 0; at < ops.size(); ++at) {
     ops_.emplace_back(graph_.get(), ops[at]);
     const ir::Node& n = graph_->node(ops[at]);
     for (int v : n.inputs) {
       if (v < 0) continue;
-      std::vector<size_t>& readers = readers_[v];
-      if (readers.empty() || readers.back() != at) readers.push_back(at);
-      if (!seen.insert(v).second) continue;
-      const ir::Value& value = graph_->value(v);
-      if (value.role == ir::Role::kConstant ||
-          (value.producer >= 0 && inside[static_cast<size_t>(value.producer)]))
-        continue;
-      inputs_.emplace_back(graph_.get(), v);
+      const auto [readers, first] = readers_.try_emplace(v);
+      if (first || readers->second.back() != at) readers->second.push_back(at);
+      // Producers come first: what is not written by now comes from outside.
+      if (first && graph_->value(v).role != ir::Role::kConstant && writer_.count(v) == 0)
+        inputs_.emplace_back(graph_.get(), v);
     }
     for (int v : n.outputs) {
       writer_[v] = at;

@@ -1,10 +1,10 @@
 // Convolution in two dimensions, or three if DEPTH is 1: one work-item computes LANES neighbours
 // along the width of OT output channels, all of one group (OT 1 where groups are smaller).
-// STEP: the stride along the width if it is 1 or 2, else 0. Other defines: weighted_sum.clh.
+// STEP: the stride along the width if it is 1 or 2, else 0. Other defines: convolution.clh.
 // CHANNELS_FIRST 1: neighbours in a work-group share pixels, which then stay in a CPU's cache;
 // 0: they share weights.
 // Output channel o reads the C input channels from o / GROUP * C on; a kernel slice has KC of them.
-#include "weighted_sum.clh"
+#include "convolution.clh"
 #if !DEPTH
 #define ID 1
 #define KD 1
@@ -15,14 +15,7 @@
 #endif
 
 // clang-format off
-KERNEL(conv2d)(IN(X), IN(W)
-#if HAS_BIAS
-, IN(B)
-#endif
-#if INTEGERS
-, DATA(M)
-#endif
-, OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(C), SIZE(GROUP), SIZE(KW), SIZE(KH), SIZE(KC), SIZE(OW), SIZE(OH), SIZE(OC),
+KERNEL(conv2d)(SUM_PARAMETERS, SIZE(IW), SIZE(IH), SIZE(IC), SIZE(C), SIZE(GROUP), SIZE(KW), SIZE(KH), SIZE(KC), SIZE(OW), SIZE(OH), SIZE(OC),
 SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y), SIZE(LEFT), SIZE(TOP), SIZE(TILES)
 #if DEPTH
 , SIZE(ID), SIZE(KD), SIZE(OD), SIZE(STRIDE_Z), SIZE(DILATION_Z), SIZE(FRONT)
@@ -69,16 +62,7 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y), SIZE(LEFT), 
         for (int i = 0; i < KW; ++i) {
           const int ix = left + i * DILATION_X, k = ((c * KD + d) * KH + j) * KW + i;
           ACC8 x;
-          if (ix >= 0 && ix <= IW - SPAN) {
-            x = EIGHT(line + ix);
-          } else {
-            ACC lane[LANES];
-            for (int l = 0; l < LANES; ++l) {
-              const int at = ix + l * STRIDE_X;
-              lane[l] = at >= 0 && at < IW ? VALUE(line + at) : (ACC)0;
-            }
-            x = vload8(0, lane);
-          }
+          READ_LANES(x, line, ix, STRIDE_X);
 #pragma unroll
           for (int t = 0; t < OT; ++t) {
             global const W_t* W = row[t];  // what WEIGHT reads from

@@ -1,17 +1,10 @@
 // Transposed convolution in two dimensions: one work-item computes LANES positions along the width,
 // STRIDE_X apart, which the same taps of the kernel reach from neighbouring inputs, of OT output
-// channels, all of one group. STEP is 1. Other defines: weighted_sum.clh, conv2d.cl.
-#include "weighted_sum.clh"
+// channels, all of one group. STEP is 1. Other defines: convolution.clh, conv2d.cl.
+#include "convolution.clh"
 
 // clang-format off
-KERNEL(deconv2d)(IN(X), IN(W)
-#if HAS_BIAS
-, IN(B)
-#endif
-#if INTEGERS
-, DATA(M)
-#endif
-, OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(C), SIZE(GROUP), SIZE(KW), SIZE(KH), SIZE(KC), SIZE(OW), SIZE(OH), SIZE(OC),
+KERNEL(deconv2d)(SUM_PARAMETERS, SIZE(IW), SIZE(IH), SIZE(IC), SIZE(C), SIZE(GROUP), SIZE(KW), SIZE(KH), SIZE(KC), SIZE(OW), SIZE(OH), SIZE(OC),
 SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(TILES)) {
   // clang-format on
   int tile = WORK_ITEM(0);
@@ -51,16 +44,7 @@ SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(LEFT), SIZE(TOP), SIZE(TILES)) {
       for (int i = i0, ix = (right - i0) / STRIDE_X + n0; i < KW; i += STRIDE_X, --ix) {
         const int k = (c * KH + j) * KW + i;
         ACC8 x;
-        if (ix >= 0 && ix <= IW - SPAN) {
-          x = EIGHT(line + ix);
-        } else {
-          ACC lane[LANES];
-          for (int l = 0; l < LANES; ++l) {
-            const int at = ix + l;
-            lane[l] = at >= 0 && at < IW ? VALUE(line + at) : (ACC)0;
-          }
-          x = vload8(0, lane);
-        }
+        READ_LANES(x, line, ix, 1);
 #pragma unroll
         for (int t = 0; t < OT; ++t) {
           global const W_t* W = row[t];  // what WEIGHT reads from

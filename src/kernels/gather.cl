@@ -4,7 +4,6 @@
 // FLOAT_INDEX 1: the whole part of a real index counts. A negative coordinate counts from the end; then it is limited.
 #include "tensor.clh"
 #include "divide.clh"
-#define BY(i, t) ((t)[0] == 1 ? (uint)(i) : DIVIDE(i, (t)[1], (t)[2]))
 inline int FN(place)(int t, global const I_t* I, global const int* C) {
   int from = 0;
   for (int d = 0; d < D; ++d) {

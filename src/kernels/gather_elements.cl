@@ -2,7 +2,6 @@
 // the indices, the extents below the axis and along it, each with multiplier and shift of an exact division.
 #include "tensor.clh"
 #include "divide.clh"
-#define BY(i, t) ((t)[0] == 1 ? (uint)(i) : DIVIDE(i, (t)[1], (t)[2]))
 KERNEL(gather_elements)(IN(X), IN(I), OUT(Y), DATA(T), SIZE(COUNT), SIZE(NX), SIZE(INX)) {
   const int to = WORK_ITEM(0) * RUN, end = min(RUN, COUNT - to);
   if (end <= 0) return;

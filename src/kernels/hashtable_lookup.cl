@@ -17,7 +17,7 @@ KERNEL(hashtable_lookup)(IN(L), IN(K), SCRATCH(S), OUT(H), SIZE(COUNT), SIZE(KEY
 KERNEL(hashtable_lookup)(SCRATCH(S), IN(V), OUT(Y), DATA(T), SIZE(ITEMS), SIZE(INNER)) {
   const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
-  const int i = T[0] == 1 ? item : (int)DIVIDE(item, T[1], T[2]), first = (item - i * T[0]) * RUN;
+  const int i = (int)BY(item, T), first = (item - i * T[0]) * RUN;
   const int row = S[i], to = i * INNER + first, end = min(RUN, INNER - first);
   for (int l = 0; l < end; ++l) {
     if (row >= 0) {

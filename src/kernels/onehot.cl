@@ -2,7 +2,6 @@
 // with multiplier and shift of an exact division. WHOLE: X holds plain integers.
 #include "tensor.clh"
 #include "divide.clh"
-#define BY(i, t) ((t)[0] == 1 ? (uint)(i) : DIVIDE(i, (t)[1], (t)[2]))
 inline int FN(whole)(float x) { return isnan(x) ? -1 : convert_int_sat_rtz(x); }
 #if WHOLE
 #define INDEX(i) RAW(X, i)

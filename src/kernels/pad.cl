@@ -19,7 +19,7 @@ inline int FN(source)(int c, int extent) {
 KERNEL(pad)(IN(X), OUT(Y), DATA(T), SIZE(LENGTH), SIZE(ITEMS), REAL(VALUE)) {
   const int item = WORK_ITEM(0);
   if (item >= ITEMS) return;
-  uint rest = T[0] == 1 ? item : DIVIDE(item, T[1], T[2]);
+  uint rest = BY(item, T);
   const int k = (item - (int)rest * T[0]) * RUN, to = (int)rest * LENGTH + k;
   const int extent = T[3], first = k - T[4];
   int line = 0, stride = extent;

@@ -291,9 +291,8 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
   }
 }
 
-/// Names that the source itself defines, so that they can be undefined behind it.
-std::vector<std::string> DefinedNames(const std::string& source) {
-  std::vector<std::string> names;
+std::set<std::string> DefinedNames(const std::string& source) {
+  std::set<std::string> names;
   std::istringstream lines(source);
   for (std::string line; std::getline(lines, line);) {
     if (line.find('#') == std::string::npos) continue;
@@ -308,7 +307,7 @@ std::vector<std::string> DefinedNames(const std::string& source) {
     if (word != "define") continue;
     std::string name;
     words >> name;
-    names.push_back(name.substr(0, name.find('(')));
+    names.insert(name.substr(0, name.find('(')));
   }
   return names;
 }
@@ -380,6 +379,65 @@ class IncludeExpander {
   std::set<std::string> done_;
 };
 
+std::string OriginOf(const KernelSpec& spec) {
+  return spec.source.empty() ? spec.entry : spec.source;
+}
+
+/// What the operands' types mean for the arithmetic of a kernel.
+struct Arithmetic {
+  bool integer_math = false;    // all in long, else in float
+  bool stores_integer = false;  // products must not be contracted: results are compared by the bit
+};
+
+Result<Arithmetic> ArithmeticOf(const KernelSpec& spec, const std::vector<TensorType>& ins,
+                                const std::vector<TensorType>& outs,
+                                const std::vector<PostOp>& post_ops, const TensorType& final_type) {
+  using Kind = Operand::Kind;
+  Arithmetic a;
+  a.integer_math = !spec.float_math && post_ops.empty();
+  for (const Operand& o : spec.operands) {
+    if (o.kind != Kind::kInput && o.kind != Kind::kOutput) continue;
+    const TensorType& t = o.kind == Kind::kInput ? ins.at(o.index) : outs.at(o.index);
+    if (OpenClType(t.dtype) == nullptr) {
+      return Status::Error(Code::kUnsupported,
+                           fmt::format("kernels do not read or write {} tensors", NameOf(t.dtype)));
+    }
+    a.integer_math = a.integer_math && IsPlainInteger(t);
+    if (o.kind != Kind::kOutput) continue;
+    a.stores_integer =
+        a.stores_integer || IsInteger(t.dtype) || (o.index == 0 && IsInteger(final_type.dtype));
+  }
+  for (const PostOp& s : post_ops) {
+    a.stores_integer = a.stores_integer || IsInteger(s.before.dtype);
+    if (s.other && !CanRead(*s.other, spec.epilogue)) {
+      return Status::Error(Code::kUnsupported,
+                           fmt::format("a fused op cannot read {} here", s.other->ToString()));
+    }
+  }
+  return a;
+}
+
+/// Y_COPY_X for each output and input: bits where the encodings agree, else by way of acc_t.
+void WriteCopies(Writer& w, const KernelSpec& spec, const std::vector<TensorType>& ins,
+                 const std::vector<TensorType>& outs, bool fused) {
+  for (const Operand& y : spec.operands) {
+    if (y.kind != Operand::Kind::kOutput) continue;
+    for (const Operand& x : spec.operands) {
+      if (x.kind != Operand::Kind::kInput) continue;
+      const TensorType& type = ins[x.index];
+      const bool bits = !(fused && y.index == 0) && SameEncoding(type, outs[y.index]);
+      if (!bits && type.per_channel()) continue;
+      w.Define(fmt::format("{}_COPY_{}", y.name, x.name), "(i, j)",
+               // Without cl_khr_fp16 a half may only be moved as the bits that it is.
+               bits && type.dtype == DataType::FLOAT16
+                   ? fmt::format("((__global ushort*){})[i] = ((__global const ushort*){})[j]",
+                                 y.name, x.name)
+               : bits ? fmt::format("{}[i] = {}[j]", y.name, x.name)
+                      : fmt::format("{}_STORE(i, {}_LOAD(j))", y.name, x.name));
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::string> FindSource(const std::string& name, const std::string& override_dir) {
@@ -402,6 +460,20 @@ Result<std::string> FindSource(const std::string& name, const std::string& overr
                                    override_dir.empty() ? "" : ", and files in " + override_dir));
 }
 
+Result<const Sources::Expanded*> Sources::Of(const KernelSpec& spec) {
+  const std::pair key = {OriginOf(spec), spec.source_text};
+  if (const auto it = known_.find(key); it != known_.end()) return &it->second;
+  std::string source = spec.source_text;
+  if (source.empty()) {
+    TIMCL_ASSIGN(source, FindSource(spec.source, override_dir_));
+  }
+  IncludeExpander expander(override_dir_);
+  TIMCL_TRY(expander.Append(key.first, source));
+  Expanded expanded{expander.text(), ""};
+  for (const auto& name : DefinedNames(expanded.text)) expanded.undefs += "#undef " + name + "\n";
+  return &known_.emplace(key, std::move(expanded)).first->second;
+}
+
 bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
   if (epilogue == KernelSpec::Epilogue::kVector) return other.dtype == DataType::FLOAT32;
   return OpenClType(other.dtype) != nullptr && !other.per_channel();
@@ -410,47 +482,23 @@ bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                const std::string& override_dir) {
+                                Sources* sources) {
   VariantText v;
   v.entry = spec.entry;
-  v.origin = spec.source.empty() ? spec.entry : spec.source;
-  std::string source = spec.source_text;
-  if (source.empty()) {
-    TIMCL_ASSIGN(source, FindSource(spec.source, override_dir));
-  }
-  IncludeExpander expanded(override_dir);
-  TIMCL_TRY(expanded.Append(v.origin, source));
-  using Kind = Operand::Kind;
-  bool integer_math = !spec.float_math && post_ops.empty(), stores_integer = false;
-  for (const Operand& o : spec.operands) {
-    if (o.kind != Kind::kInput && o.kind != Kind::kOutput) continue;
-    const TensorType& t = o.kind == Kind::kInput ? ins.at(o.index) : outs.at(o.index);
-    if (OpenClType(t.dtype) == nullptr) {
-      return Status::Error(Code::kUnsupported,
-                           fmt::format("kernels do not read or write {} tensors", NameOf(t.dtype)));
-    }
-    integer_math = integer_math && IsPlainInteger(t);
-    if (o.kind == Kind::kOutput) {
-      stores_integer = stores_integer || IsInteger(t.dtype);
-      if (o.index == 0) stores_integer = stores_integer || IsInteger(final_type.dtype);
-    }
-  }
-  for (const PostOp& s : post_ops) {
-    stores_integer = stores_integer || IsInteger(s.before.dtype);
-    if (s.other && !CanRead(*s.other, spec.epilogue)) {
-      return Status::Error(Code::kUnsupported,
-                           fmt::format("a fused op cannot read {} here", s.other->ToString()));
-    }
-  }
+  v.origin = OriginOf(spec);
+  TIMCL_ASSIGN(const Sources::Expanded* source, sources->Of(spec));
+  TIMCL_ASSIGN(const Arithmetic arithmetic, ArithmeticOf(spec, ins, outs, post_ops, final_type));
+  const bool integer_math = arithmetic.integer_math;
 
   v.operand_args.resize(spec.operands.size());
   Writer w;
-  w.Line(fmt::format("#pragma OPENCL FP_CONTRACT {}", stores_integer ? "OFF" : "ON"));
+  w.Line(fmt::format("#pragma OPENCL FP_CONTRACT {}", arithmetic.stores_integer ? "OFF" : "ON"));
   for (const auto& [name, value] : spec.defines) w.Define(name, "", value);
   w.Define("acc_t", "", integer_math ? "long" : "float");
   w.Define("INTEGER_MATH", "", integer_math ? "1" : "0");
   for (size_t k = 0; k < spec.operands.size(); ++k) {
     const Operand& o = spec.operands[k];
+    using Kind = Operand::Kind;
     switch (o.kind) {
       case Kind::kInput:
         WriteInput(w, o.name, ins.at(o.index), integer_math, &v.operand_args[k]);
@@ -474,28 +522,8 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
         break;
     }
   }
-  for (const Operand& y : spec.operands) {
-    if (y.kind != Kind::kOutput) continue;
-    for (const Operand& x : spec.operands) {
-      if (x.kind != Kind::kInput) continue;
-      const bool fused = y.index == 0 && !post_ops.empty();
-      const bool bits = !fused && SameEncoding(ins[x.index], outs[y.index]);
-      if (!bits && ins[x.index].per_channel()) continue;
-      w.Define(fmt::format("{}_COPY_{}", y.name, x.name), "(i, j)",
-               // Without cl_khr_fp16 a half may only be moved as the bits that it is.
-               bits && ins[x.index].dtype == DataType::FLOAT16
-                   ? fmt::format("((__global ushort*){})[i] = ((__global const ushort*){})[j]",
-                                 y.name, x.name)
-               : bits ? fmt::format("{}[i] = {}[j]", y.name, x.name)
-                      : fmt::format("{}_STORE(i, {}_LOAD(j))", y.name, x.name));
-    }
-  }
-  v.text = w.text() + expanded.text() + w.Undefs();
-  const std::set<std::string> own = [&] {
-    const auto names = DefinedNames(expanded.text());
-    return std::set<std::string>(names.begin(), names.end());
-  }();
-  for (const auto& name : own) v.text += "#undef " + name + "\n";
+  WriteCopies(w, spec, ins, outs, !post_ops.empty());
+  v.text = w.text() + source->text + w.Undefs() + source->undefs;
   return v;
 }
 

@@ -3,8 +3,10 @@
 #ifndef TIMCL_KERNELS_PRELUDE_H_
 #define TIMCL_KERNELS_PRELUDE_H_
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tim/vx/kernel_spec.h"
@@ -49,14 +51,32 @@ struct VariantText {
 /// kNotFound lists what there is.
 Result<std::string> FindSource(const std::string& name, const std::string& override_dir);
 
+/// The kernel sources of one compilation: each is read, and its includes are put in their places,
+/// once.
+class Sources {
+ public:
+  explicit Sources(std::string override_dir) : override_dir_(std::move(override_dir)) {}
+  struct Expanded {
+    std::string text;
+    std::string undefs;  // of the names that the text defines
+  };
+  /// Sources include each other by `#include "name.clh"`, each once; kNotFound and kKernelBuild
+  /// name file and line of one that is unknown or includes itself.
+  Result<const Expanded*> Of(const KernelSpec& spec);
+  const std::string& override_dir() const { return override_dir_; }
+
+ private:
+  std::string override_dir_;
+  std::map<std::pair<std::string, std::string>, Expanded> known_;  // by name, and text of its own
+};
+
 /// `ins[i]`, `outs[i]`: types of the op's operands. `post_ops`: fused behind output 0, which is
 /// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by kernels
-/// (4-bit). Sources include each other by `#include "name.clh"`, each once; kNotFound and
-/// kKernelBuild name file and line of one that is unknown or includes itself.
+/// (4-bit); else as Sources::Of.
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                const std::string& override_dir);
+                                Sources* sources);
 
 /// One program of several variants: tensor.clh, then each variant, its function renamed to
 /// entry_v<index>.

@@ -66,7 +66,7 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{y};
 }
 
-StridedView ViewOf(const OpView& op) {
+Result<StridedView> ViewOf(const OpView& op) {
   const Shape& x = op.in(0).shape();
   const std::vector<int64_t> strides = strided_view::StridesOf(x);
   StridedView view;
@@ -76,17 +76,7 @@ StridedView ViewOf(const OpView& op) {
   }
   return view;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  strided_view::Reference(ViewOf(op), ins, outs);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  return Launches{strided_view::Launch(ViewOf(op), request)};
-}
-constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+using Op = ViewOp<ViewOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -113,8 +103,8 @@ constexpr OpDef kBroadcast = {.name = "Broadcast",
                               .schema = &kAttrSchema<BroadcastAttrs>,
                               .verify = Verify,
                               .infer = Infer,
-                              .reference = Reference,
-                              .kernels = kKernels,
+                              .reference = Op::Reference,
+                              .kernels = Op::kKernels,
                               .tolerance = Tolerance::Exact(),
                               .cases = TIMCL_CASES(Cases)};
 

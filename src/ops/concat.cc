@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/strided_move.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -18,11 +18,7 @@ struct ConcatAttrs {
 
 Status Verify(const OpView& op) {
   const auto& a = op.attrs<ConcatAttrs>();
-  if (a.input_cnt != 0 && static_cast<size_t>(a.input_cnt) != op.num_inputs()) {
-    return op.Error(Code::kInvalidGraph, to_string(op.num_inputs()) +
-                                             " inputs are bound, attribute input_cnt says " +
-                                             to_string(a.input_cnt));
-  }
+  TIMCL_TRY(join::CheckInputCount(op, a.input_cnt));
   return op.CheckAxis(a.axis);
 }
 
@@ -47,50 +43,14 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{y};
 }
 
-/// The part of each output line that input k fills.
-struct Part {
-  int64_t length, start, stride;
-};
-Part PartOf(const OpView& op, size_t k) {
+join::Part PartOf(const OpView& op, size_t k) {
   const size_t axis = op.attrs<ConcatAttrs>().axis;
   const auto lines = op.out(0).shape().SplitAt(axis);
-  Part part = {op.in(k).shape()[axis] * lines.inner, 0, lines.n * lines.inner};
+  join::Part part = {op.in(k).shape()[axis] * lines.inner, 0, lines.n * lines.inner};
   for (size_t j = 0; j < k; ++j) part.start += op.in(j).shape()[axis] * lines.inner;
   return part;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  for (size_t k = 0; k < op.num_inputs(); ++k) {
-    const Part part = PartOf(op, k);
-    for (int64_t i = 0; i < ins[k].count(); ++i) {
-      const int64_t to = i / part.length * part.stride + part.start + i % part.length;
-      ref::Copy(outs[0], to, ins[k], i);
-    }
-  }
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  const int64_t run = RunLength(request.caps);
-  Launches launches;
-  for (size_t k = 0; k < op.num_inputs(); ++k) {
-    const Part part = PartOf(op, k);
-    const int64_t lines = op.in(k).shape().count() / part.length;
-    const int64_t items = DivideUp(part.length, run) * lines;
-    launches.push_back({.source = "concat.cl",
-                        .entry = "concat",
-                        .operands = {In(k, "X"), Out(0, "Y")},
-                        .sizes = {{"LENGTH", part.length},
-                                  {"STRIDE", part.stride},
-                                  {"START", part.start},
-                                  {"ITEMS", items}},
-                        .defines = {{"RUN", run}},
-                        .global = Grid(items),
-                        .local = {64, 1, 1}});
-  }
-  return launches;
-}
-constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
+using Op = JoinOp<PartOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -127,8 +87,8 @@ constexpr OpDef kConcat = {.name = "Concat",
                            .schema = &kAttrSchema<ConcatAttrs>,
                            .verify = Verify,
                            .infer = Infer,
-                           .reference = Reference,
-                           .kernels = kKernels,
+                           .reference = Op::Reference,
+                           .kernels = Op::kKernels,
                            .layout = LayoutRule::FollowsAxis("axis"),
                            .declared = Declared::kMustMatch,
                            .tolerance = Tolerance::Exact(),

@@ -74,7 +74,6 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 void Cases(CaseMaker& make) {
-  using namespace cases;
   auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const bool depthwise = a.multiplier > 0;
@@ -116,16 +115,8 @@ void Cases(CaseMaker& make) {
   weighted_sum::TypeCases(make, {MakeAttrs(Conv1dAttrs{}), {19, 3, 2}, {3, 3, 5}, 5, 2, "types"});
   a = {};
   a.pad = {4, 4};
-  make.Of(a)
-      .In(F32({1000, 64, 1}))
-      .Const(F32({9, 64, 64}))
-      .Const(F32({64}))
-      .Note("9 taps, 64 channels")
-      .Bench();
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(make,
+                          {MakeAttrs(a), {1000, 64, 1}, {9, 64, 64}, 64, 2, "9 taps, 64 channels"});
 }
 
 constexpr OpDef kConv1d = {.name = "Conv1d",
@@ -140,7 +131,7 @@ constexpr OpDef kConv1d = {.name = "Conv1d",
                            .declared = Declared::kExtentWins,
                            .tolerance = Tolerance::Sum(),
                            .cases = TIMCL_CASES(Cases),
-                           .advise = Advise};
+                           .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 
@@ -180,7 +171,7 @@ std::shared_ptr<Operation> Conv1d::Clone(std::shared_ptr<Graph>& graph) const {
                                         a.multiplier, a.input_layout, a.kernel_layout);
 }
 
-DataLayout Conv1d::KernelDataLayout() { return kernel_layout_; }
+DataLayout Conv1d::KernelDataLayout() { return AttrsOf<Conv1dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(conv1d) { Add(kConv1d); }

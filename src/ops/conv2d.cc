@@ -2,7 +2,6 @@
 // tf.nn.depthwise_conv2d.
 #include "tim/vx/ops/conv2d.h"
 
-#include <algorithm>
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
@@ -26,33 +25,22 @@ struct Conv2dAttrs {
                kernel_layout)
 };
 
-Window WindowOf(const OpView& op, size_t d) {
+weighted_sum::Convolution ConvolutionOf(const OpView& op) {
   const auto& a = op.attrs<Conv2dAttrs>();
-  return MakeWindow(op.in(0).shape()[d], op.in(1).shape()[d], a.stride[d], a.dilation[d], a.padding,
-                    a.pad[2 * d], a.pad[2 * d + 1]);
+  weighted_sum::Convolution c = a.multiplier > 0
+                                    ? weighted_sum::DepthwiseConvolution(op, a.multiplier)
+                                    : weighted_sum::PlainConvolution(op);
+  weighted_sum::SetWindows(op, a, &c);
+  return c;
 }
-
-/// How channels meet: output channel o reads the `used` input channels from o / group * used on.
-struct Channels {
-  int64_t out, group, used, per_slice;
-};
-
-Channels ChannelsOf(const OpView& op) {
-  const int64_t multiplier = op.attrs<Conv2dAttrs>().multiplier;
-  const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
-  if (multiplier > 0) return {x[2] * multiplier, multiplier, 1, 1};
-  return {w[3], w[3], std::min(x[2], w[2]), w[2]};
-}
+using Op = weighted_sum::ConvolutionOp<ConvolutionOf>;
 
 Status Verify(const OpView& op) {
   const auto& a = op.attrs<Conv2dAttrs>();
   TIMCL_TRY(op.CheckRank(0, 4, 4));
   TIMCL_TRY(op.CheckRank(1, 4, 4));
   TIMCL_TRY(weighted_sum::CheckChannels(op, a.multiplier > 0 ? 2 : 3));
-  if (a.stride[0] == 0 || a.stride[1] == 0) {
-    return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(a.stride[0]) + "," +
-                                                to_string(a.stride[1]) + "] must be positive");
-  }
+  TIMCL_TRY(weighted_sum::CheckStride(op, a.stride));
   if (a.multiplier < 0) {
     return op.Error(Code::kInvalidArgument,
                     "attribute multiplier " + to_string(a.multiplier) + " is negative");
@@ -61,148 +49,17 @@ Status Verify(const OpView& op) {
 }
 
 Result<Shapes> Infer(const OpView& op) {
-  const TensorView x = op.in(0), w = op.in(1);
   const int64_t multiplier = op.attrs<Conv2dAttrs>().multiplier;
-  const Channels channels = ChannelsOf(op);
-  const std::string both = op.in_label(0) + " and " + op.in_label(1);
-  if (multiplier > 0) {
-    if (w.shape()[2] * w.shape()[3] != channels.out) {
-      return op.Error(Code::kInvalidShape, both + " do not fit: multiplier " +
-                                               to_string(multiplier) + " asks for " +
-                                               to_string(channels.out) + " kernel slices, not " +
-                                               to_string(w.shape()[2] * w.shape()[3]));
-    }
-  } else if (w.shape()[2] < x.shape()[2]) {
-    return op.Error(Code::kInvalidShape,
-                    both + " do not fit: the kernel has " + to_string(w.shape()[2]) +
-                        " input channels, the input " + to_string(x.shape()[2]));
+  const int64_t slices = op.in(1).shape()[2] * op.in(1).shape()[3];
+  const int64_t wanted = op.in(0).shape()[2] * multiplier;
+  if (multiplier > 0 && slices != wanted) {
+    return op.Error(Code::kInvalidShape, op.in_label(0) + " and " + op.in_label(1) +
+                                             " do not fit: multiplier " + to_string(multiplier) +
+                                             " asks for " + to_string(wanted) +
+                                             " kernel slices, not " + to_string(slices));
   }
-  TIMCL_TRY(weighted_sum::CheckBias(op, channels.out));
-  return Shapes{{WindowOf(op, 0).out(), WindowOf(op, 1).out(), channels.out, x.shape()[3]}};
+  return Op::Infer(op);
 }
-
-/// A declared output shape may have other extents, but not other channels or images.
-Status CheckOutput(const OpView& op, const Channels& channels) {
-  const Shape& y = op.out(0).shape();
-  if (y[2] == channels.out && y[3] == op.in(0).shape()[3]) return Status();
-  return op.OutputError(0, Code::kInvalidShape,
-                        "it must have " + to_string(channels.out) + " channels and " +
-                            to_string(op.in(0).shape()[3]) + " images");
-}
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const Window ax = WindowOf(op, 0), ay = WindowOf(op, 1);
-  const Channels channels = ChannelsOf(op);
-  TIMCL_TRY(CheckOutput(op, channels));
-  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
-  weighted_sum::Finish finish(op, ins, outs, channels.out);
-  int64_t at = 0;
-  for (int64_t n = 0; n < y[3]; ++n) {
-    for (int64_t o = 0; o < y[2]; ++o) {
-      for (int64_t oy = 0; oy < y[1]; ++oy) {
-        for (int64_t ox = 0; ox < y[0]; ++ox) {
-          finish.Store(at++, o, [&](auto add) {
-            for (int64_t c = 0; c < channels.used; ++c) {
-              const int64_t channel = o / channels.group * channels.used + c;
-              for (int64_t j = 0; j < ay.size; ++j) {
-                for (int64_t i = 0; i < ax.size; ++i) {
-                  const int64_t iy = oy * ay.stride + j * ay.dilation - ay.front;
-                  const int64_t ix = ox * ax.stride + i * ax.dilation - ax.front;
-                  if (iy < 0 || iy >= x[1] || ix < 0 || ix >= x[0]) continue;
-                  add(((n * x[2] + channel) * x[1] + iy) * x[0] + ix,
-                      ((o * channels.per_slice + c) * ay.size + j) * ax.size + i);
-                }
-              }
-            }
-          });
-        }
-      }
-    }
-  }
-  return Status();
-}
-
-/// 1x1 windows that move by 1 and cover the input exactly: a matrix product over its pixels.
-bool IsPointwise(const OpView& op, const Window& ax, const Window& ay) {
-  const Shape& y = op.out(0).shape();
-  return ax.size == 1 && ay.size == 1 && ax.stride == 1 && ay.stride == 1 && ax.front == 0 &&
-         ay.front == 0 && y[0] == ax.in && y[1] == ay.in;
-}
-
-weighted_sum::Matmul MatmulOf(const OpView& op) {
-  const Channels channels = ChannelsOf(op);
-  const Shape& x = op.in(0).shape();
-  return {channels.out, x[0] * x[1], channels.used, x[3], channels.out, channels.per_slice, true};
-}
-
-Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
-  const Channels channels = ChannelsOf(op);
-  TIMCL_TRY(CheckOutput(op, channels));
-  if (!IsPointwise(op, WindowOf(op, 0), WindowOf(op, 1)) || channels.group != channels.out) {
-    return Status::Error(Code::kUnsupported, "only 1x1 convolutions of stride 1 without padding");
-  }
-  return weighted_sum::AcceptsTile(op, request, MatmulOf(op));
-}
-Result<Launches> RegisterTile(const OpView& op, const KernelRequest&) {
-  return weighted_sum::TileLaunch(op, MatmulOf(op));
-}
-
-Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest&) {
-  TIMCL_TRY(CheckOutput(op, ChannelsOf(op)));
-  return KernelOffer{KernelSpec::Epilogue::kScalar};
-}
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  Window ax = WindowOf(op, 0), ay = WindowOf(op, 1);
-  const Channels channels = ChannelsOf(op);
-  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
-  int64_t ow = y[0], oh = y[1];
-  if (IsPointwise(op, ax, ay)) {
-    // Pixels are independent: one long line has fewer ends.
-    ow = ax.in *= ay.in;
-    oh = ay.in = 1;
-  }
-  constexpr int64_t kLanes = 8;
-  const int64_t together = channels.group == channels.out && channels.out >= 4 ? 8 : 1;
-  const int64_t tiles = DivideUp(ow, kLanes) * oh * DivideUp(channels.out, together) * y[3];
-  const int64_t terms = channels.used * ax.size * ay.size;
-  KernelSpec spec;
-  spec.source = "conv2d.cl";
-  spec.entry = "conv2d";
-  spec.operands = weighted_sum::SumOperands(op, channels.out);
-  spec.sizes = {{"IW", ax.in},
-                {"IH", ay.in},
-                {"IC", x[2]},
-                {"C", channels.used},
-                {"GROUP", channels.group},
-                {"KW", ax.size},
-                {"KH", ay.size},
-                {"KC", channels.per_slice},
-                {"OW", ow},
-                {"OH", oh},
-                {"OC", channels.out},
-                {"STRIDE_X", ax.stride},
-                {"STRIDE_Y", ay.stride},
-                {"DILATION_X", ax.dilation},
-                {"DILATION_Y", ay.dilation},
-                {"LEFT", ax.front},
-                {"TOP", ay.front},
-                {"TILES", tiles}};
-  spec.defines = weighted_sum::SumDefines(op, terms);
-  spec.defines.emplace_back("OT", together);
-  if (!weighted_sum::SumsIntegers(op)) {
-    const DataType d = op.in(0).dtype();
-    spec.defines.emplace_back("KIND", d == DataType::FLOAT32 ? 1 : d == DataType::FLOAT16 ? 2 : 0);
-  }
-  spec.defines.emplace_back("CHANNELS_FIRST", request.caps.is_cpu);
-  spec.defines.emplace_back("STEP", ax.stride <= 2 ? ax.stride : 0);
-  spec.global = Grid(tiles);
-  spec.local = {32, 1, 1};
-  spec.flops = 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms);
-  return Launches{spec};
-}
-
-constexpr KernelCandidate kKernels[] = {{"tile", AcceptsTile, RegisterTile},
-                                        {"general", AcceptsGeneral, General}};
 
 weighted_sum::CaseForm Form(const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                             const Shape& declared = {}) {
@@ -276,8 +133,8 @@ constexpr OpDef kConv2d = {.name = "Conv2d",
                            .schema = &kAttrSchema<Conv2dAttrs>,
                            .verify = Verify,
                            .infer = Infer,
-                           .reference = Reference,
-                           .kernels = kKernels,
+                           .reference = Op::Reference,
+                           .kernels = Op::kKernels,
                            .layout = LayoutRule::Fixed("input_layout kernel_layout"),
                            .declared = Declared::kExtentWins,
                            .tolerance = Tolerance::Sum(),

@@ -1,7 +1,6 @@
 // Conv3d: convolution in three dimensions, also depthwise.  Source: ONNX Conv-11.
 #include "tim/vx/ops/conv3d.h"
 
-#include <algorithm>
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
@@ -28,7 +27,6 @@ struct Conv3dAttrs {
 
 weighted_sum::Convolution ConvolutionOf(const OpView& op) {
   const auto& a = op.attrs<Conv3dAttrs>();
-  const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
   weighted_sum::Convolution c = a.multiplier > 0
                                     ? weighted_sum::DepthwiseConvolution(op, a.multiplier)
                                     : weighted_sum::PlainConvolution(op);
@@ -36,10 +34,7 @@ weighted_sum::Convolution ConvolutionOf(const OpView& op) {
     c.out_channels = a.weights;
     if (a.multiplier <= 0) c.group = a.weights;
   }
-  for (size_t d = 0; d < 3; ++d) {
-    c.axes[d] = MakeWindow(x[d], w[d], a.stride[d], a.dilation[d], a.padding, a.pad[2 * d],
-                           a.pad[2 * d + 1]);
-  }
+  weighted_sum::SetWindows(op, a, &c);
   return c;
 }
 using Op = weighted_sum::ConvolutionOp<ConvolutionOf>;
@@ -73,14 +68,7 @@ Status Verify(const OpView& op) {
   return Status();
 }
 
-Result<Shapes> Infer(const OpView& op) {
-  const weighted_sum::Convolution c = ConvolutionOf(op);
-  return weighted_sum::ConvolutionShapes(op, c,
-                                         {c.axes[0].out(), c.axes[1].out(), c.axes[2].out()});
-}
-
 void Cases(CaseMaker& make) {
-  using namespace cases;
   auto add = [&](const Conv3dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const int32_t dim = a.multiplier > 0 ? 3 : 4;
@@ -121,16 +109,9 @@ void Cases(CaseMaker& make) {
       make, {MakeAttrs(Conv3dAttrs{}), {9, 4, 3, 2, 1}, {3, 2, 2, 2, 5}, 5, 4, "types"});
   a = {};
   a.padding = PadType::SAME;
-  make.Of(a)
-      .In(F32({28, 28, 8, 16, 1}))
-      .Const(F32({3, 3, 3, 16, 32}))
-      .Const(F32({32}))
-      .Note("3x3x3, 16 to 32 channels")
-      .Bench();
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(
+      make,
+      {MakeAttrs(a), {28, 28, 8, 16, 1}, {3, 3, 3, 16, 32}, 32, 4, "3x3x3, 16 to 32 channels"});
 }
 
 constexpr OpDef kConv3d = {.name = "Conv3d",
@@ -138,14 +119,14 @@ constexpr OpDef kConv3d = {.name = "Conv3d",
                            .types = TIMCL_WEIGHTED_SUM_TYPES,
                            .schema = &kAttrSchema<Conv3dAttrs>,
                            .verify = Verify,
-                           .infer = Infer,
+                           .infer = Op::Infer,
                            .reference = Op::Reference,
                            .kernels = Op::kKernels,
                            .layout = LayoutRule::Fixed("input_layout kernel_layout"),
                            .declared = Declared::kExtentWins,
                            .tolerance = Tolerance::Sum(),
                            .cases = TIMCL_CASES(Cases),
-                           .advise = Advise};
+                           .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 
@@ -188,7 +169,7 @@ std::shared_ptr<Operation> Conv3d::Clone(std::shared_ptr<Graph>& graph) const {
                                         a.multiplier, a.input_layout, a.kernel_layout);
 }
 
-DataLayout Conv3d::KernelDataLayout() { return kernel_layout_; }
+DataLayout Conv3d::KernelDataLayout() { return AttrsOf<Conv3dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(conv3d) { Add(kConv3d); }

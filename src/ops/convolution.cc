@@ -73,6 +73,12 @@ Convolution DepthwiseConvolution(const OpView& op, int64_t multiplier) {
   return conv;
 }
 
+Status CheckStride(const OpView& op, const std::array<uint32_t, 2>& stride) {
+  if (stride[0] > 0 && stride[1] > 0) return Status();
+  return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(stride[0]) + "," +
+                                              to_string(stride[1]) + "] must be positive");
+}
+
 Status CheckGroup(const OpView& op, int64_t group) {
   const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
   const int64_t channels = x[x.rank() - 2], slices = w[w.rank() - 1];
@@ -125,9 +131,10 @@ Result<Shapes> ConvolutionShapes(const OpView& op, const Convolution& c,
   const Shape& w = op.in(1).shape();
   const std::string both = op.in_label(0) + " and " + op.in_label(1) + " do not fit: ";
   if (c.per_slice < c.used) {
-    return op.Error(Code::kInvalidShape, both + "the kernel has " + to_string(c.per_slice) +
-                                             " input channels, " + to_string(c.used) +
-                                             " are needed");
+    const std::string needed = to_string(c.used);
+    return op.Error(Code::kInvalidShape,
+                    both + "the kernel has " + to_string(c.per_slice) + " input channels, " +
+                        (c.used == c.channels ? "the input " + needed : needed + " are needed"));
   }
   const int64_t slices = w.count() / (TapsOf(c) * c.per_slice);
   if (slices < c.out_channels) {

@@ -9,8 +9,6 @@
 namespace tim::vx::ops {
 namespace {
 
-using std::to_string;
-
 struct DeConv2dAttrs {
   int32_t oc_count = 0;  // 0: those of the kernel
   PadType pad_type = PadType::AUTO;
@@ -53,10 +51,7 @@ Status Verify(const OpView& op) {
   const auto& a = op.attrs<DeConv2dAttrs>();
   TIMCL_TRY(op.CheckRank(0, 4, 4));
   TIMCL_TRY(op.CheckRank(1, 4, 4));
-  if (a.stride[0] == 0 || a.stride[1] == 0) {
-    return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(a.stride[0]) + "," +
-                                                to_string(a.stride[1]) + "] must be positive");
-  }
+  TIMCL_TRY(weighted_sum::CheckStride(op, a.stride));
   return weighted_sum::CheckTransposed(op, ChannelsOf(op), a.group);
 }
 
@@ -70,7 +65,6 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 void Cases(CaseMaker& make) {
-  using namespace cases;
   auto add = [&](const DeConv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const int32_t dim = w[3] == 1 ? 2 : 3;
@@ -114,16 +108,9 @@ void Cases(CaseMaker& make) {
   a.stride = {2, 2};
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3, "types"});
   a.pad = {1, 1, 1, 1};
-  make.Of(a)
-      .In(F32({28, 28, 64, 1}))
-      .Const(F32({4, 4, 64, 32}))
-      .Const(F32({32}))
-      .Note("4x4, stride 2, 64 to 32 channels")
-      .Bench();
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(
+      make,
+      {MakeAttrs(a), {28, 28, 64, 1}, {4, 4, 64, 32}, 32, 3, "4x4, stride 2, 64 to 32 channels"});
 }
 
 constexpr OpDef kDeConv2d = {.name = "DeConv2d",
@@ -138,7 +125,7 @@ constexpr OpDef kDeConv2d = {.name = "DeConv2d",
                              .declared = Declared::kExtentWins,
                              .tolerance = Tolerance::Sum(),
                              .cases = TIMCL_CASES(Cases),
-                             .advise = Advise};
+                             .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 
@@ -196,7 +183,7 @@ std::shared_ptr<Operation> DeConv2d::Clone(std::shared_ptr<Graph>& graph) const 
                                           a.kernel_layout);
 }
 
-DataLayout DeConv2d::KernelDataLayout() { return kernel_layout_; }
+DataLayout DeConv2d::KernelDataLayout() { return AttrsOf<DeConv2dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(deconv) { Add(kDeConv2d); }

@@ -54,7 +54,6 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 void Cases(CaseMaker& make) {
-  using namespace cases;
   auto add = [&](const DeConv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const int32_t dim = a.group > 1 && w[2] == 1 ? 1 : 2;
@@ -91,16 +90,9 @@ void Cases(CaseMaker& make) {
   a.stride = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 2, 2}, {3, 2, 5}, 5, 2, "types"});
   a.pad = {1, 1};
-  make.Of(a)
-      .In(F32({500, 64, 1}))
-      .Const(F32({4, 64, 32}))
-      .Const(F32({32}))
-      .Note("4 taps, stride 2, 64 to 32 channels")
-      .Bench();
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(
+      make,
+      {MakeAttrs(a), {500, 64, 1}, {4, 64, 32}, 32, 2, "4 taps, stride 2, 64 to 32 channels"});
 }
 
 constexpr OpDef kDeConv1d = {.name = "DeConv1d",
@@ -115,7 +107,7 @@ constexpr OpDef kDeConv1d = {.name = "DeConv1d",
                              .declared = Declared::kExtentWins,
                              .tolerance = Tolerance::Sum(),
                              .cases = TIMCL_CASES(Cases),
-                             .advise = Advise};
+                             .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 
@@ -167,7 +159,7 @@ std::shared_ptr<Operation> DeConv1d::Clone(std::shared_ptr<Graph>& graph) const 
                                           a.input_layout, a.kernel_layout);
 }
 
-DataLayout DeConv1d::KernelDataLayout() { return kernel_layout_; }
+DataLayout DeConv1d::KernelDataLayout() { return AttrsOf<DeConv1dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(deconv1d) { Add(kDeConv1d); }

@@ -60,11 +60,7 @@ Launches LaunchOf(const OpView& op, const KernelRequest& request, const Slices& 
   const int64_t run = RunLength(request.caps), length = s.slices * s.inner;
   const int64_t per_line = DivideUp(length, run);
   std::vector<int32_t> table;
-  for (int64_t d : {per_line, s.shared, s.inner}) {
-    const ExactDivision by(std::max<int64_t>(d, 2));
-    for (int64_t v : {d, int64_t{by.multiplier}, int64_t{by.shift}})
-      table.push_back(static_cast<int32_t>(v));
-  }
+  for (int64_t d : {per_line, s.shared, s.inner}) AppendDivision(d, &table);
   for (const auto& c : s.coordinates) {
     table.push_back(static_cast<int32_t>(c.extent));
     table.push_back(static_cast<int32_t>(c.stride));

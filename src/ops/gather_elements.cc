@@ -49,11 +49,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   const Shape::Lines x = LinesOf(op, 0), indices = LinesOf(op, 1);
   const int64_t run = RunLength(request.caps), count = op.in(1).shape().count();
   std::vector<int32_t> table;
-  for (int64_t d : {indices.inner, indices.n}) {
-    const ExactDivision by(std::max<int64_t>(d, 2));
-    for (int64_t v : {d, int64_t{by.multiplier}, int64_t{by.shift}})
-      table.push_back(static_cast<int32_t>(v));
-  }
+  for (int64_t d : {indices.inner, indices.n}) AppendDivision(d, &table);
   return Launches{{.source = "gather_elements.cl",
                    .entry = "gather_elements",
                    .operands = {In(0, "X"), In(1, "I"), Out(0, "Y"), Data(table, "T", "int")},

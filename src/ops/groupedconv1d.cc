@@ -52,7 +52,6 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 void Cases(CaseMaker& make) {
-  using namespace cases;
   auto add = [&](const GroupedConv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     weighted_sum::FormCases(make, {MakeAttrs(a), x, w, w[2], 2, note, declared});
@@ -85,16 +84,8 @@ void Cases(CaseMaker& make) {
   a.group = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 4, 2}, {3, 2, 6}, 6, 2, "types"});
   a.group = 4;
-  make.Of(a)
-      .In(F32({1000, 64, 1}))
-      .Const(F32({9, 16, 64}))
-      .Const(F32({64}))
-      .Note("9 taps, 64 channels in 4 groups")
-      .Bench();
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(
+      make, {MakeAttrs(a), {1000, 64, 1}, {9, 16, 64}, 64, 2, "9 taps, 64 channels in 4 groups"});
 }
 
 constexpr OpDef kGroupedConv1d = {.name = "GroupedConv1d",
@@ -109,7 +100,7 @@ constexpr OpDef kGroupedConv1d = {.name = "GroupedConv1d",
                                   .declared = Declared::kExtentWins,
                                   .tolerance = Tolerance::Sum(),
                                   .cases = TIMCL_CASES(Cases),
-                                  .advise = Advise};
+                                  .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 
@@ -138,7 +129,9 @@ std::shared_ptr<Operation> GroupedConv1d::Clone(std::shared_ptr<Graph>& graph) c
                                                a.input_layout, a.kernel_layout);
 }
 
-DataLayout GroupedConv1d::KernelDataLayout() { return kernel_layout_; }
+DataLayout GroupedConv1d::KernelDataLayout() {
+  return AttrsOf<GroupedConv1dAttrs>(*this).kernel_layout;
+}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(groupedconv1d) { Add(kGroupedConv1d); }

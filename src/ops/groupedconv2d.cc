@@ -8,8 +8,6 @@
 namespace tim::vx::ops {
 namespace {
 
-using std::to_string;
-
 struct GroupedConv2dAttrs {
   std::array<uint32_t, 2> stride = {1, 1};
   std::array<uint32_t, 2> dilation = {1, 1};
@@ -23,12 +21,8 @@ struct GroupedConv2dAttrs {
 
 weighted_sum::Convolution ConvolutionOf(const OpView& op) {
   const auto& a = op.attrs<GroupedConv2dAttrs>();
-  const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
   weighted_sum::Convolution c = weighted_sum::PlainConvolution(op);
-  for (size_t d = 0; d < 2; ++d) {
-    c.axes[d] = MakeWindow(x[d], w[d], a.stride[d], a.dilation[d], a.padding, a.pad[2 * d],
-                           a.pad[2 * d + 1]);
-  }
+  weighted_sum::SetWindows(op, a, &c);
   c.used = c.channels / a.group;
   c.group = c.out_channels / a.group;
   return c;
@@ -40,20 +34,11 @@ Status Verify(const OpView& op) {
   TIMCL_TRY(op.CheckRank(0, 4, 4));
   TIMCL_TRY(op.CheckRank(1, 4, 4));
   TIMCL_TRY(weighted_sum::CheckChannels(op, 3));
-  if (a.stride[0] == 0 || a.stride[1] == 0) {
-    return op.Error(Code::kInvalidArgument, "attribute stride [" + to_string(a.stride[0]) + "," +
-                                                to_string(a.stride[1]) + "] must be positive");
-  }
+  TIMCL_TRY(weighted_sum::CheckStride(op, a.stride));
   return weighted_sum::CheckGroup(op, a.group);
 }
 
-Result<Shapes> Infer(const OpView& op) {
-  const weighted_sum::Convolution c = ConvolutionOf(op);
-  return weighted_sum::ConvolutionShapes(op, c, {c.axes[0].out(), c.axes[1].out()});
-}
-
 void Cases(CaseMaker& make) {
-  using namespace cases;
   auto add = [&](const GroupedConv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     weighted_sum::FormCases(make, {MakeAttrs(a), x, w, w[3], 3, note, declared});
@@ -85,16 +70,8 @@ void Cases(CaseMaker& make) {
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3, "types"});
   a.padding = PadType::SAME;
   a.group = 4;
-  make.Of(a)
-      .In(F32({56, 56, 64, 1}))
-      .Const(F32({3, 3, 16, 64}))
-      .Const(F32({64}))
-      .Note("3x3, 64 channels in 4 groups")
-      .Bench();
-}
-
-void Advise(const OpView& op, std::vector<std::string>* warnings) {
-  weighted_sum::AdviseWeights(op, warnings);
+  weighted_sum::BenchCase(
+      make, {MakeAttrs(a), {56, 56, 64, 1}, {3, 3, 16, 64}, 64, 3, "3x3, 64 channels in 4 groups"});
 }
 
 constexpr OpDef kGroupedConv2d = {.name = "GroupedConv2d",
@@ -102,14 +79,14 @@ constexpr OpDef kGroupedConv2d = {.name = "GroupedConv2d",
                                   .types = TIMCL_WEIGHTED_SUM_TYPES,
                                   .schema = &kAttrSchema<GroupedConv2dAttrs>,
                                   .verify = Verify,
-                                  .infer = Infer,
+                                  .infer = Op::Infer,
                                   .reference = Op::Reference,
                                   .kernels = Op::kKernels,
                                   .layout = LayoutRule::Fixed("input_layout kernel_layout"),
                                   .declared = Declared::kExtentWins,
                                   .tolerance = Tolerance::Sum(),
                                   .cases = TIMCL_CASES(Cases),
-                                  .advise = Advise};
+                                  .advise = weighted_sum::AdviseWeights};
 
 }  // namespace
 
@@ -157,7 +134,9 @@ std::shared_ptr<Operation> GroupedConv2d::Clone(std::shared_ptr<Graph>& graph) c
                                                a.input_layout, a.kernel_layout);
 }
 
-DataLayout GroupedConv2d::KernelDataLayout() { return kernel_layout_; }
+DataLayout GroupedConv2d::KernelDataLayout() {
+  return AttrsOf<GroupedConv2dAttrs>(*this).kernel_layout;
+}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(groupedconv2d) { Add(kGroupedConv2d); }

@@ -45,24 +45,6 @@ struct SequenceAttrs {
 // The gates z, r, c follow each other in each group.
 enum Input : size_t { kX, kH, kWeight = 2, kRecurrent = 5, kBias = 8, kRecurrentBias = 11 };
 
-/// Both enumerations have the same numbers.
-rnn::Activation ActivationOf(int activation) {
-  switch (activation) {
-    case GRUCell::kRELU:
-      return rnn::Activation::kRelu;
-    case GRUCell::kRELU6:
-      return rnn::Activation::kRelu6;
-    case GRUCell::kTANH:
-      return rnn::Activation::kTanh;
-    case GRUCell::kSIGMOID:
-      return rnn::Activation::kSigmoid;
-    case GRUCell::kHARDSIGMOID:
-      return rnn::Activation::kHardSigmoid;
-    default:
-      return rnn::Activation::kNone;
-  }
-}
-
 int64_t UnitsOf(const OpView& op) { return op.in(kWeight).shape()[1]; }
 
 Status CheckOperands(const OpView& op, uint32_t num_units, int64_t batch) {
@@ -86,7 +68,7 @@ Status CheckOperands(const OpView& op, uint32_t num_units, int64_t batch) {
 /// All but the sequence.
 template <class Attrs>
 Pass CommonPass(const OpView& op, const Attrs& a) {
-  Pass p;
+  Pass p;  // the enumerations of both classes have the same numbers
   p.cell = a.reset_after ? rnn::Cell::kGru : rnn::Cell::kGruReset;
   p.features = op.in(kX).shape()[0];
   p.units = p.state = UnitsOf(op);
@@ -99,8 +81,8 @@ Pass CommonPass(const OpView& op, const Attrs& a) {
     p.gates.push_back(gate);
   }
   p.h = rnn::Whole(op, kH);
-  p.activation = ActivationOf(a.activation);
-  p.recurrent_activation = ActivationOf(a.recurrent_activation);
+  p.activation = rnn::ActivationOf<Gru>(a.activation);
+  p.recurrent_activation = rnn::ActivationOf<Gru>(a.recurrent_activation);
   p.output = {0, 0, 0, p.units};
   if (op.num_outputs() > 1) p.h_out = {1, 0, 0, p.units};
   return p;
@@ -121,9 +103,7 @@ Passes PassesCell(const OpView& op) {
   return {p};
 }
 
-int64_t BatchOf(const OpView& op) {
-  return op.in(kX).shape()[op.attrs<SequenceAttrs>().time_major ? 1 : 2];
-}
+int64_t BatchOf(const OpView& op) { return rnn::BatchOf(op, op.attrs<SequenceAttrs>().time_major); }
 Status VerifySequence(const OpView& op) {
   TIMCL_TRY(op.CheckRank(kX, 3, 3));
   return CheckOperands(op, op.attrs<SequenceAttrs>().num_units, BatchOf(op));
@@ -136,12 +116,9 @@ Passes PassesSequence(const OpView& op) {
   const auto& a = op.attrs<SequenceAttrs>();
   Pass p = CommonPass(op, a);
   p.batch = BatchOf(op);
-  p.steps = op.in(kX).shape()[a.time_major ? 2 : 1];
+  p.steps = rnn::StepsOf(op, a.time_major);
   p.x = rnn::InputSequence(op, kX, a.time_major);
-  if (a.return_sequences) {
-    p.output.per_step = p.units * p.batch;
-    if (!a.time_major) p.output.per_step = p.units, p.output.per_batch = p.units * p.steps;
-  }
+  if (a.return_sequences) p.output = rnn::OutputSequence(p, 0, p.units, 0, a.time_major);
   return {p};
 }
 
@@ -159,8 +136,7 @@ void Operands(CaseBuilder& c, const Types& t, const Shape& x, int64_t units, int
   for (int g = 0; g < 3; ++g)
     rnn::AddOperand(c, t.weight, {units, units}, t.constant, rnn::WeightReach(units));
   for (const TensorType& bias : {t.bias, t.recurrent_bias}) {
-    for (int g = 0; g < 3; ++g)
-      rnn::AddOperand(c, bias, {units}, t.constant, IsInteger(bias.dtype) ? 700 : 0.5);
+    for (int g = 0; g < 3; ++g) rnn::AddOperand(c, bias, {units}, t.constant, rnn::BiasReach(bias));
   }
 }
 
@@ -210,7 +186,7 @@ void CasesSequence(CaseMaker& make) {
   auto add = [&](const SequenceAttrs& a, const Types& t, int64_t in, int64_t units, int64_t batch,
                  int64_t steps, const char* note, How how = How::kOnce) {
     CaseBuilder c = make.Of(a);
-    Operands(c, t, a.time_major ? Shape{in, batch, steps} : Shape{in, steps, batch}, units, batch);
+    Operands(c, t, rnn::SequenceShape(in, batch, steps, a.time_major), units, batch);
     rnn::Finish(c, note, how);
   };
   auto attrs = [](uint32_t units, bool after, bool sequences, bool time_major) {

@@ -46,8 +46,8 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   const int64_t n = op.in(kLookups).shape().count(), keys = op.in(kKeys).shape().count();
   const int64_t inner = op.in(kValues).shape().count() / keys, run = RunLength(request.caps);
   const int64_t per_row = DivideUp(inner, run);
-  const ExactDivision by(std::max<int64_t>(per_row, 2));
-  const std::vector<int32_t> table = {static_cast<int32_t>(per_row), by.multiplier, by.shift};
+  std::vector<int32_t> table;
+  AppendDivision(per_row, &table);
   const Operand rows = Scratch(0, static_cast<size_t>(n) * sizeof(int32_t), "S", "int");
   return Launches{{.source = "hashtable_lookup.cl",
                    .entry = "hashtable_lookup",

@@ -33,52 +33,21 @@ using std::to_string;
 using Uni = UnidirectionalSequenceLstm;
 using Bi = BidirectionalSequenceLstm;
 
-template <class Activation, Activation kTanh, Activation kSigmoid>
+template <class Class>
 struct LstmAttrs {
+  using Activation = typename Class::ActivationType;
+  static constexpr auto ActivationOf = rnn::ActivationOf<Class>;
   float cell_clip = 0, proj_clip = 0;
-  Activation act_type = kTanh;
+  Activation act_type = Class::kTANH;
   float forget_bias = 0;
   bool time_major = false;
-  Activation recurrent_act_type = kSigmoid;
+  Activation recurrent_act_type = Class::kSIGMOID;
   bool return_sequences = false;
   TIMCL_FIELDS(cell_clip, proj_clip, act_type, forget_bias, time_major, recurrent_act_type,
                return_sequences)
 };
-using UniAttrs = LstmAttrs<Uni::ActivationType, Uni::kTANH, Uni::kSIGMOID>;
-using BiAttrs = LstmAttrs<Bi::ActivationType, Bi::kTANH, Bi::kSIGMOID>;
-
-rnn::Activation ActivationOf(Uni::ActivationType a) {
-  switch (a) {
-    case Uni::kRELU:
-      return rnn::Activation::kRelu;
-    case Uni::kRELU6:
-      return rnn::Activation::kRelu6;
-    case Uni::kTANH:
-      return rnn::Activation::kTanh;
-    case Uni::kSIGMOID:
-      return rnn::Activation::kSigmoid;
-    case Uni::kHARDSIGMOID:
-      return rnn::Activation::kHardSigmoid;
-    default:
-      return rnn::Activation::kNone;
-  }
-}
-rnn::Activation ActivationOf(Bi::ActivationType a) {
-  switch (a) {
-    case Bi::kRELU:
-      return rnn::Activation::kRelu;
-    case Bi::kRELU6:
-      return rnn::Activation::kRelu6;
-    case Bi::kTANH:
-      return rnn::Activation::kTanh;
-    case Bi::kSIGMOID:
-      return rnn::Activation::kSigmoid;
-    case Bi::kHARDSIGMOID:
-      return rnn::Activation::kHardSigmoid;
-    default:
-      return rnn::Activation::kNone;  // kRELU1 too
-  }
-}
+using UniAttrs = LstmAttrs<Uni>;
+using BiAttrs = LstmAttrs<Bi>;
 
 /// Inputs of one direction: the first of each group, whose gates are in the order i f g o.
 struct Slots {
@@ -101,8 +70,6 @@ int64_t StateOf(const OpView& op, const Slots& s) {
   const TensorView projection = op.in(s.projection);
   return projection.present() ? projection.shape()[1] : UnitsOf(op, s);
 }
-int64_t BatchOf(const OpView& op, bool time_major) { return op.in(0).shape()[time_major ? 1 : 2]; }
-
 Status CheckDirection(const OpView& op, const Slots& s, int64_t batch) {
   TIMCL_TRY(op.CheckRank(s.weight + 1, 2, 2));
   const TensorView projection = op.in(s.projection);
@@ -164,8 +131,8 @@ template <class Attrs>
 Pass DirectionOf(const OpView& op, const Slots& s, const Attrs& a, int first) {
   Pass p;
   p.cell = rnn::Cell::kLstm;
-  p.steps = op.in(0).shape()[a.time_major ? 2 : 1];
-  p.batch = BatchOf(op, a.time_major);
+  p.steps = rnn::StepsOf(op, a.time_major);
+  p.batch = rnn::BatchOf(op, a.time_major);
   p.features = op.in(0).shape()[0];
   p.units = UnitsOf(op, s);
   p.state = StateOf(op, s);
@@ -187,14 +154,11 @@ Pass DirectionOf(const OpView& op, const Slots& s, const Attrs& a, int first) {
   p.c = rnn::Whole(op, s.c);
   p.projection = rnn::Whole(op, s.projection);
   p.projection_bias = rnn::Whole(op, s.projection_bias);
-  p.recurrent_activation = ActivationOf(a.recurrent_act_type);
+  p.recurrent_activation = Attrs::ActivationOf(a.recurrent_act_type);
   p.cell_clip = a.cell_clip;
   p.forget_bias = a.forget_bias;
   p.output = {first, 0, 0, p.state};
-  if (a.return_sequences) {
-    p.output.per_step = p.state * p.batch;
-    if (!a.time_major) p.output.per_step = p.state, p.output.per_batch = p.state * p.steps;
-  }
+  if (a.return_sequences) p.output = rnn::OutputSequence(p, first, p.state, 0, a.time_major);
   const auto outputs = static_cast<int>(op.num_outputs());
   if (first + 1 < outputs) p.h_out = {first + 1, 0, 0, p.state};
   if (first + 2 < outputs) p.c_out = {first + 2, 0, 0, p.units};
@@ -204,7 +168,7 @@ Pass DirectionOf(const OpView& op, const Slots& s, const Attrs& a, int first) {
 template <class Attrs>
 void AddShapes(const OpView& op, const Slots& s, const Attrs& a, Shapes* shapes) {
   const Shape& x = op.in(0).shape();
-  const int64_t batch = BatchOf(op, a.time_major), state = StateOf(op, s);
+  const int64_t batch = rnn::BatchOf(op, a.time_major), state = StateOf(op, s);
   const Shape h = {state, batch};
   shapes->push_back(a.return_sequences ? Shape{state, x[1], x[2]} : h);
   shapes->push_back(h);
@@ -224,7 +188,7 @@ void AdviseAttrs(const OpView& op, bool projects, std::vector<std::string>* warn
 
 Status VerifyUni(const OpView& op) {
   TIMCL_TRY(CheckAttrs<UniAttrs>(op));
-  return CheckDirection(op, kUni, BatchOf(op, op.attrs<UniAttrs>().time_major));
+  return CheckDirection(op, kUni, rnn::BatchOf(op, op.attrs<UniAttrs>().time_major));
 }
 Result<Shapes> InferUni(const OpView& op) {
   Shapes shapes;
@@ -238,7 +202,7 @@ void AdviseUni(const OpView& op, std::vector<std::string>* warnings) {
 
 Status VerifyBi(const OpView& op) {
   TIMCL_TRY(CheckAttrs<BiAttrs>(op));
-  const int64_t batch = BatchOf(op, op.attrs<BiAttrs>().time_major);
+  const int64_t batch = rnn::BatchOf(op, op.attrs<BiAttrs>().time_major);
   TIMCL_TRY(CheckDirection(op, kForward, batch));
   return CheckDirection(op, kBackward, batch);
 }
@@ -289,7 +253,7 @@ class Operands {
 
   void SetDirection(const Slots& s, const Form& f, bool time_major) {
     const int64_t state = f.state != 0 ? f.state : f.units;
-    const double bias_reach = IsInteger(f.bias.dtype) ? 700 : 0.5;
+    const double bias_reach = rnn::BiasReach(f.bias);
     const TensorType f32 = cases::F32();
     for (size_t g = f.coupled ? 1 : 0; g < 4; ++g) {
       Set(s.weight + g, f.weight, {f.in, f.units}, f.constant, rnn::WeightReach(f.in));
@@ -301,8 +265,7 @@ class Operands {
       if (f.aux != 0) Set(s.aux_weight + g, f.weight, {f.aux, f.units}, f.constant, 0.5);
     }
     if (f.aux != 0) {
-      Set(s.aux, f.x, time_major ? Shape{f.aux, f.batch, f.steps} : Shape{f.aux, f.steps, f.batch},
-          false, 1);
+      Set(s.aux, f.x, rnn::SequenceShape(f.aux, f.batch, f.steps, time_major), false, 1);
     }
     if (f.state != 0) {
       Set(s.projection, f.weight, {f.units, state}, f.constant, 0.7);
@@ -313,8 +276,7 @@ class Operands {
     Set(s.c, f.h, {f.units, f.batch}, false, 1);
   }
   void SetInput(const Form& f, bool time_major) {
-    Set(0, f.x, time_major ? Shape{f.in, f.batch, f.steps} : Shape{f.in, f.steps, f.batch}, false,
-        1);
+    Set(0, f.x, rnn::SequenceShape(f.in, f.batch, f.steps, time_major), false, 1);
   }
 
  private:

@@ -2,16 +2,12 @@
 // MaxPool-12.
 #include "tim/vx/ops/max_pool3d.h"
 
-#include <cmath>
 #include <limits>
-#include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/pooling.h"
 
 namespace tim::vx::ops {
 namespace {
-
-using std::to_string;
 
 struct MaxPool3dAttrs {
   RoundType round_type = RoundType::FLOOR;
@@ -24,58 +20,21 @@ struct MaxPool3dAttrs {
   TIMCL_FIELDS(round_type, ksize, stride, pad, pad_type, layout)
 };
 
-Window WindowOf(const OpView& op, size_t d) {
+pooling::Pool PoolOf(const OpView& op) {
   const auto& a = op.attrs<MaxPool3dAttrs>();
-  return MakeWindow(op.in(0).shape()[d], a.ksize[d], a.stride[d], 1, a.pad_type, a.pad[2 * d],
-                    a.pad[2 * d + 1]);
+  const Shape& x = op.in(0).shape();
+  pooling::Pool p = {{}, PoolType::MAX, a.round_type};
+  for (size_t d = 0; d < 3; ++d) {
+    p.axes[d] =
+        MakeWindow(x[d], a.ksize[d], a.stride[d], 1, a.pad_type, a.pad[2 * d], a.pad[2 * d + 1]);
+  }
+  return p;
 }
+using Op = pooling::PoolOp<PoolOf>;
 
 Status Verify(const OpView& op) {
-  const auto& a = op.attrs<MaxPool3dAttrs>();
   TIMCL_TRY(op.CheckRank(0, 5, 5));
-  for (size_t d = 0; d < 3; ++d) {
-    const std::string where = " of axis " + to_string(d) + " ";
-    if (a.ksize[d] == 0) return op.Error(Code::kInvalidArgument, "ksize" + where + "is 0");
-    if (a.stride[d] == 0 && a.ksize[d] != op.in(0).shape()[d]) {
-      return op.Error(Code::kInvalidArgument,
-                      "stride" + where + "is 0, which needs a window as large as the input");
-    }
-  }
-  return Status();
-}
-
-Result<Shapes> Infer(const OpView& op) {
-  Shape y = op.in(0).shape();
-  for (size_t d = 0; d < 3; ++d) {
-    const Window w = WindowOf(op, d);
-    y[d] = w.out(op.attrs<MaxPool3dAttrs>().round_type);
-    if (y[d] > 0) continue;
-    return op.InputError(0, Code::kInvalidShape,
-                         "a window of " + to_string(w.size) +
-                             " does not fit into the padded dimension " + to_string(d));
-  }
-  return Shapes{y};
-}
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const Window wx = WindowOf(op, 0), wy = WindowOf(op, 1), wz = WindowOf(op, 2);
-  const Shape& y = op.out(0).shape();
-  for (int64_t at = 0; at < y.count(); ++at) {
-    const int64_t left = at % y[0] * wx.stride - wx.front;
-    const int64_t top = at / y[0] % y[1] * wy.stride - wy.front;
-    const int64_t near = at / (y[0] * y[1]) % y[2] * wz.stride - wz.front;
-    const int64_t plane = at / (y[0] * y[1] * y[2]);
-    double most = -std::numeric_limits<double>::infinity();
-    for (int64_t k = 0; k < wx.size * wy.size * wz.size; ++k) {
-      const int64_t ix = left + k % wx.size, iy = top + k / wx.size % wy.size;
-      const int64_t iz = near + k / (wx.size * wy.size);
-      if (ix < 0 || ix >= wx.in || iy < 0 || iy >= wy.in || iz < 0 || iz >= wz.in) continue;
-      const double v = ins[0].At(((plane * wz.in + iz) * wy.in + iy) * wx.in + ix);
-      most = std::isnan(most) || v <= most ? most : v;  // a NaN wins and stays
-    }
-    outs[0].Set(at, most);
-  }
-  return Status();
+  return pooling::CheckWindows(op, op.attrs<MaxPool3dAttrs>());
 }
 
 // Over W and H with D among the channels, then over D with W and H as one dimension.
@@ -146,8 +105,8 @@ constexpr OpDef kMaxPool3d = {.name = "MaxPool3d",
                               .types = "real -> real",
                               .schema = &kAttrSchema<MaxPool3dAttrs>,
                               .verify = Verify,
-                              .infer = Infer,
-                              .reference = Reference,
+                              .infer = Op::Infer,
+                              .reference = Op::Reference,
                               .expand = Expand,
                               .layout = LayoutRule::Fixed("layout"),
                               .declared = Declared::kOverwritten,

@@ -66,11 +66,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   const auto& a = op.attrs<OneHotAttrs>();
   const int64_t run = RunLength(request.caps), count = op.out(0).shape().count();
   std::vector<int32_t> table;
-  for (int64_t d : {InnerOf(op), int64_t{a.depth}}) {
-    const ExactDivision by(std::max<int64_t>(d, 2));
-    for (int64_t v : {d, int64_t{by.multiplier}, int64_t{by.shift}})
-      table.push_back(static_cast<int32_t>(v));
-  }
+  for (int64_t d : {InnerOf(op), int64_t{a.depth}}) AppendDivision(d, &table);
   const TensorType& x = op.in(0).type();
   return Launches{{.source = "onehot.cl",
                    .entry = "onehot",

@@ -155,12 +155,8 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   const int64_t items = op.out(0).shape().count() / dims[0].out * across;
   std::vector<int32_t> table;
   for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t extent = d == 0 ? across : dims[d].out;
-    const ExactDivision by(extent);
-    for (int64_t v :
-         {extent, int64_t{by.multiplier}, int64_t{by.shift}, dims[d].in, dims[d].front}) {
-      table.push_back(static_cast<int32_t>(v));
-    }
+    AppendDivision(d == 0 ? across : dims[d].out, &table);
+    for (int64_t v : {dims[d].in, dims[d].front}) table.push_back(static_cast<int32_t>(v));
   }
   return Launches{
       {.source = "pad.cl",

@@ -2,17 +2,10 @@
 // AveragePool-11, LpPool-11.
 #include "tim/vx/ops/pool1d.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <string>
-
-#include "tim/vx/op_kit.h"
+#include "tim/vx/pooling.h"
 
 namespace tim::vx::ops {
 namespace {
-
-using std::to_string;
 
 struct Pool1dAttrs {
   PoolType type = PoolType::MAX;
@@ -25,55 +18,18 @@ struct Pool1dAttrs {
   TIMCL_FIELDS(type, padding, ksize, stride, pad, round_type, layout)
 };
 
-Window WindowOf(const OpView& op) {
+pooling::Pool PoolOf(const OpView& op) {
   const auto& a = op.attrs<Pool1dAttrs>();
-  return MakeWindow(op.in(0).shape()[0], a.ksize, a.stride, 1, a.padding, a.pad[0], a.pad[1]);
+  const Window w =
+      MakeWindow(op.in(0).shape()[0], a.ksize, a.stride, 1, a.padding, a.pad[0], a.pad[1]);
+  return {{w}, a.type, a.round_type};
 }
+using Op = pooling::PoolOp<PoolOf>;
 
 Status Verify(const OpView& op) {
   const auto& a = op.attrs<Pool1dAttrs>();
   TIMCL_TRY(op.CheckRank(0, 3, 3));
-  if (a.ksize == 0) return op.Error(Code::kInvalidArgument, "attribute ksize is 0");
-  if (a.stride == 0 && a.ksize != op.in(0).shape()[0]) {
-    return op.Error(Code::kInvalidArgument,
-                    "attribute stride is 0, which needs a window as large as the input");
-  }
-  return Status();
-}
-
-Result<Shapes> Infer(const OpView& op) {
-  const Window w = WindowOf(op);
-  Shape y = op.in(0).shape();
-  y[0] = w.out(op.attrs<Pool1dAttrs>().round_type);
-  if (y[0] > 0) return Shapes{y};
-  return op.InputError(
-      0, Code::kInvalidShape,
-      "a window of " + to_string(w.size) + " does not fit into the padded dimension 0");
-}
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const PoolType type = op.attrs<Pool1dAttrs>().type;
-  const Window w = WindowOf(op);
-  const int64_t extent = w.out(op.attrs<Pool1dAttrs>().round_type);
-  for (int64_t at = 0; at < outs[0].count(); ++at) {
-    const int64_t left = at % extent * w.stride - w.front, line = at / extent * w.in;
-    const int64_t first = std::max<int64_t>(left, 0), last = std::min(left + w.size, w.in);
-    float r = type == PoolType::MAX ? -std::numeric_limits<float>::infinity() : 0.0f;
-    for (int64_t i = first; i < last; ++i) {
-      const float v = ins[0].Float(line + i);
-      if (type == PoolType::MAX) {
-        r = std::isnan(r) || v <= r ? r : v;  // a NaN wins and stays
-      } else {
-        r += type == PoolType::L2 ? v * v : v;
-      }
-    }
-    if (type == PoolType::AVG) r = r / static_cast<float>(w.size);
-    if (type == PoolType::L2) r = std::sqrt(r / static_cast<float>(w.size));
-    if (type == PoolType::AVG_ANDROID)
-      r = r / static_cast<float>(std::max<int64_t>(last - first, 1));
-    outs[0].Set(at, r);
-  }
-  return Status();
+  return pooling::CheckWindow(op, 0, a.ksize, a.stride, "");
 }
 
 // Pool2d pools an input of rank 3 along its first dimension.
@@ -117,8 +73,8 @@ constexpr OpDef kPool1d = {.name = "Pool1d",
                            .types = "real -> real",
                            .schema = &kAttrSchema<Pool1dAttrs>,
                            .verify = Verify,
-                           .infer = Infer,
-                           .reference = Reference,
+                           .infer = Op::Infer,
+                           .reference = Op::Reference,
                            .expand = Expand,
                            .layout = LayoutRule::Fixed("layout"),
                            .declared = Declared::kOverwritten,

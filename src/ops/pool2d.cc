@@ -2,17 +2,12 @@
 // AveragePool-11, LpPool-11; NNAPI AVERAGE_POOL_2D (AVG_ANDROID).
 #include "tim/vx/ops/pool2d.h"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/pooling.h"
 
 namespace tim::vx::ops {
 namespace {
-
-using std::to_string;
 
 struct Pool2dAttrs {
   PoolType type = PoolType::MAX;
@@ -25,78 +20,28 @@ struct Pool2dAttrs {
   TIMCL_FIELDS(type, padding, ksize, stride, pad, round_type, layout)
 };
 
-/// Axis 0 is the width, axis 1 the height; an input of rank 3 has no height.
-Window WindowOf(const OpView& op, size_t d) {
+/// An input of rank 3 has no height.
+pooling::Pool PoolOf(const OpView& op) {
   const auto& a = op.attrs<Pool2dAttrs>();
   const Shape& x = op.in(0).shape();
-  if (d == 1 && x.rank() == 3) return {};
-  return MakeWindow(x[d], a.ksize[d], a.stride[d], 1, a.padding, a.pad[2 * d], a.pad[2 * d + 1]);
+  pooling::Pool p = {{}, a.type, a.round_type};
+  for (size_t d = 0; d + 2 < x.rank(); ++d) {
+    p.axes[d] =
+        MakeWindow(x[d], a.ksize[d], a.stride[d], 1, a.padding, a.pad[2 * d], a.pad[2 * d + 1]);
+  }
+  return p;
 }
-int64_t ExtentOf(const OpView& op, const Window& w) {
-  return w.out(op.attrs<Pool2dAttrs>().round_type);
-}
+using Op = pooling::PoolOp<PoolOf>;
 
 Status Verify(const OpView& op) {
-  const auto& a = op.attrs<Pool2dAttrs>();
   TIMCL_TRY(op.CheckRank(0, 3, 4));
-  for (size_t d = 0; d < op.in(0).shape().rank() - 2; ++d) {
-    const std::string where = " of axis " + to_string(d) + " ";
-    if (a.ksize[d] == 0) return op.Error(Code::kInvalidArgument, "ksize" + where + "is 0");
-    if (a.stride[d] == 0 && a.ksize[d] != op.in(0).shape()[d]) {
-      return op.Error(Code::kInvalidArgument,
-                      "stride" + where + "is 0, which needs a window as large as the input");
-    }
-  }
-  return Status();
-}
-
-Result<Shapes> Infer(const OpView& op) {
-  Shape y = op.in(0).shape();
-  for (size_t d = 0; d + 2 < y.rank(); ++d) {
-    const Window w = WindowOf(op, d);
-    y[d] = ExtentOf(op, w);
-    if (y[d] > 0) continue;
-    return op.InputError(0, Code::kInvalidShape,
-                         "a window of " + to_string(w.size) +
-                             " does not fit into the padded dimension " + to_string(d));
-  }
-  return Shapes{y};
-}
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const PoolType type = op.attrs<Pool2dAttrs>().type;
-  const Window wx = WindowOf(op, 0), wy = WindowOf(op, 1);
-  const int64_t ow = ExtentOf(op, wx), oh = ExtentOf(op, wy);
-  const int64_t planes = ins[0].count() / (wx.in * wy.in);
-  const float window = static_cast<float>(wx.size * wy.size);
-  for (int64_t at = 0; at < planes * oh * ow; ++at) {
-    const int64_t plane = at / (oh * ow), oy = at / ow % oh, ox = at % ow;
-    float r = type == PoolType::MAX ? -std::numeric_limits<float>::infinity() : 0.0f;
-    int64_t cells = 0;
-    for (int64_t j = 0; j < wy.size; ++j) {
-      for (int64_t i = 0; i < wx.size; ++i) {
-        const int64_t iy = oy * wy.stride + j - wy.front, ix = ox * wx.stride + i - wx.front;
-        if (iy < 0 || iy >= wy.in || ix < 0 || ix >= wx.in) continue;
-        const float v = ins[0].Float((plane * wy.in + iy) * wx.in + ix);
-        ++cells;
-        if (type == PoolType::MAX) {
-          r = std::isnan(r) || v <= r ? r : v;  // a NaN wins and stays
-        } else {
-          r += type == PoolType::L2 ? v * v : v;
-        }
-      }
-    }
-    if (type == PoolType::AVG) r = r / window;
-    if (type == PoolType::L2) r = std::sqrt(r / window);
-    if (type == PoolType::AVG_ANDROID) r = r / static_cast<float>(std::max<int64_t>(cells, 1));
-    outs[0].Set(at, r);
-  }
-  return Status();
+  return pooling::CheckWindows(op, op.attrs<Pool2dAttrs>());
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  const Window wx = WindowOf(op, 0), wy = WindowOf(op, 1);
-  const int64_t ow = ExtentOf(op, wx), oh = ExtentOf(op, wy);
+  const pooling::Pool pool = PoolOf(op);
+  const Window &wx = pool.axes[0], &wy = pool.axes[1];
+  const int64_t ow = wx.out(pool.round), oh = wy.out(pool.round);
   const int64_t count = op.out(0).shape().count();
   const int64_t lanes = request.caps.is_cpu && ow >= 4 ? 8 : 1;
   const int64_t items = DivideUp(ow, lanes) * (count / ow);
@@ -115,7 +60,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                              {"LEFT", wx.front},
                              {"TOP", wy.front},
                              {"ITEMS", items}},
-                   .defines = {{"TYPE", static_cast<int>(op.attrs<Pool2dAttrs>().type)},
+                   .defines = {{"TYPE", static_cast<int>(pool.type)},
                                {"LANES", lanes},
                                {"STEP", vectors ? wx.stride : 0}},
                    .global = Grid(items),
@@ -174,8 +119,8 @@ constexpr OpDef kPool2d = {.name = "Pool2d",
                            .types = "real -> real",
                            .schema = &kAttrSchema<Pool2dAttrs>,
                            .verify = Verify,
-                           .infer = Infer,
-                           .reference = Reference,
+                           .infer = Op::Infer,
+                           .reference = Op::Reference,
                            .kernels = kKernels,
                            .layout = LayoutRule::Fixed("layout"),
                            .declared = Declared::kOverwritten,

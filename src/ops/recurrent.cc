@@ -517,6 +517,12 @@ Sequence InputSequence(const OpView& op, size_t input, bool time_major) {
   return s;
 }
 
+Sequence OutputSequence(const Pass& pass, int output, int64_t length, int64_t offset,
+                        bool time_major) {
+  if (time_major) return {output, offset, length * pass.batch, length};
+  return {output, offset, length, length * pass.steps};
+}
+
 Sequence Backward(Sequence s, int64_t steps) {
   s.offset += (steps - 1) * s.per_step;
   s.per_step = -s.per_step;

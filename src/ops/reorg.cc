@@ -66,7 +66,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   StridedMove move;
   move.digits = {{w, s}, {h, w * s * s}, {few, w * s * h * s},
                  {s, 1}, {s, w * s},     {x.dim(3), w * h * x[2]}};
-  return StridedMoveLaunches(request, move);
+  return Launches{StridedMoveLaunch(request, move)};
 }
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};

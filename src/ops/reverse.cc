@@ -35,7 +35,7 @@ Status Verify(const OpView& op) {
   return Status();
 }
 
-StridedView ViewOf(const OpView& op) {
+Result<StridedView> ViewOf(const OpView& op) {
   StridedView view = strided_view::Whole(op.in(0).shape());
   for (int32_t axis : op.attrs<ReverseAttrs>().axis) {
     const size_t d = op.Axis(axis);
@@ -44,17 +44,7 @@ StridedView ViewOf(const OpView& op) {
   }
   return view;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  strided_view::Reference(ViewOf(op), ins, outs);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  return Launches{strided_view::Launch(ViewOf(op), request)};
-}
-constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+using Op = ViewOp<ViewOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -79,8 +69,8 @@ constexpr OpDef kReverse = {
     .schema = &kAttrSchema<ReverseAttrs>,
     .verify = Verify,
     .infer = ShapeOfInput,
-    .reference = Reference,
-    .kernels = kKernels,
+    .reference = Op::Reference,
+    .kernels = Op::kKernels,
     .layout = LayoutRule::FollowsAxis("axis"),
     .tolerance = Tolerance::Exact(),
     .cases = TIMCL_CASES(Cases)};

@@ -49,28 +49,11 @@ struct BidirectionalExtAttrs {
 
 /// Both enumerations have the same numbers.
 rnn::Activation ActivationOf(int act_type) {
-  switch (act_type) {
-    case Uni::kRELU:
-      return rnn::Activation::kRelu;
-    case Uni::kRELU1:
-      return rnn::Activation::kRelu1;
-    case Uni::kRELU6:
-      return rnn::Activation::kRelu6;
-    case Uni::kTANH:
-      return rnn::Activation::kTanh;
-    case Uni::kSIGMOID:
-      return rnn::Activation::kSigmoid;
-    case Uni::kHARDSIGMOID:
-      return rnn::Activation::kHardSigmoid;
-    default:
-      return rnn::Activation::kNone;
-  }
+  if (act_type == Uni::kRELU1) return rnn::Activation::kRelu1;
+  return rnn::ActivationOf<Uni>(act_type);
 }
 
 // ------------------------------------------------------------------ operands as NNAPI has them
-
-int64_t BatchOf(const OpView& op, bool time_major) { return op.in(0).shape()[time_major ? 1 : 2]; }
-int64_t StepsOf(const OpView& op, bool time_major) { return op.in(0).shape()[time_major ? 2 : 1]; }
 
 /// The five operands of one direction, from input `first` on.
 Status CheckDirection(const OpView& op, size_t first, int64_t batch) {
@@ -86,8 +69,8 @@ Status CheckDirection(const OpView& op, size_t first, int64_t batch) {
 
 Pass DirectionOf(const OpView& op, size_t first, bool time_major, int act_type) {
   Pass p;
-  p.steps = StepsOf(op, time_major);
-  p.batch = BatchOf(op, time_major);
+  p.steps = rnn::StepsOf(op, time_major);
+  p.batch = rnn::BatchOf(op, time_major);
   p.features = op.in(0).shape()[0];
   p.units = p.state = op.in(first).shape()[1];
   p.x = rnn::InputSequence(op, 0, time_major);
@@ -104,8 +87,7 @@ Pass DirectionOf(const OpView& op, size_t first, bool time_major, int act_type) 
 /// Where a pass stores: `length` units per entry, of which its own begin at `offset`.
 void StoreInto(Pass* p, bool time_major, int state, int sequence, int64_t length, int64_t offset) {
   p->h_out = {state, offset, 0, length};
-  p->output = {sequence, offset, length * p->batch, length};
-  if (!time_major) p->output.per_step = length, p->output.per_batch = length * p->steps;
+  p->output = rnn::OutputSequence(*p, sequence, length, offset, time_major);
 }
 
 Shape SequenceShape(const OpView& op, int64_t units) {
@@ -115,11 +97,11 @@ Shape SequenceShape(const OpView& op, int64_t units) {
 
 Status VerifyUni(const OpView& op) {
   TIMCL_TRY(op.CheckRank(0, 3, 3));
-  return CheckDirection(op, 1, BatchOf(op, op.attrs<UnidirectionalAttrs>().time_major));
+  return CheckDirection(op, 1, rnn::BatchOf(op, op.attrs<UnidirectionalAttrs>().time_major));
 }
 Result<Shapes> InferUni(const OpView& op) {
   const int64_t units = op.in(1).shape()[1];
-  return Shapes{{units, BatchOf(op, op.attrs<UnidirectionalAttrs>().time_major)},
+  return Shapes{{units, rnn::BatchOf(op, op.attrs<UnidirectionalAttrs>().time_major)},
                 SequenceShape(op, units)};
 }
 Passes PassesUni(const OpView& op) {
@@ -134,7 +116,7 @@ constexpr size_t kForward = 1, kBackward = 6, kAux = 11;  // inputs of Bidirecti
 Status VerifyBi(const OpView& op) {
   const auto& a = op.attrs<BidirectionalAttrs>();
   TIMCL_TRY(op.CheckRank(0, 3, 3));
-  const int64_t batch = BatchOf(op, a.time_major);
+  const int64_t batch = rnn::BatchOf(op, a.time_major);
   for (size_t first : {kForward, kBackward}) TIMCL_TRY(CheckDirection(op, first, batch));
   const size_t outputs = a.merge_outputs ? 2 : 4;
   if (op.num_outputs() != outputs) {
@@ -166,7 +148,7 @@ Status VerifyBi(const OpView& op) {
 Result<Shapes> InferBi(const OpView& op) {
   const auto& a = op.attrs<BidirectionalAttrs>();
   const int64_t fw = op.in(kForward).shape()[1], bw = op.in(kBackward).shape()[1];
-  const int64_t batch = BatchOf(op, a.time_major);
+  const int64_t batch = rnn::BatchOf(op, a.time_major);
   if (a.merge_outputs) return Shapes{{fw + bw, batch}, SequenceShape(op, fw + bw)};
   return Shapes{{fw, batch}, {bw, batch}, SequenceShape(op, fw), SequenceShape(op, bw)};
 }
@@ -261,13 +243,11 @@ struct Types {
   bool constant = true;
 };
 
-double BiasReach(const TensorType& bias) { return IsInteger(bias.dtype) ? 700 : 0.5; }
-
 void Direction(CaseBuilder& c, const Types& t, int64_t in, int64_t units, int64_t batch) {
   rnn::AddOperand(c, t.weight, {in, units}, t.constant, rnn::WeightReach(in));
   rnn::AddOperand(c, t.weight, {units, units}, t.constant, rnn::WeightReach(units));
-  rnn::AddOperand(c, t.bias, {units}, t.constant, BiasReach(t.bias));
-  rnn::AddOperand(c, t.bias, {units}, t.constant, BiasReach(t.bias));
+  rnn::AddOperand(c, t.bias, {units}, t.constant, rnn::BiasReach(t.bias));
+  rnn::AddOperand(c, t.bias, {units}, t.constant, rnn::BiasReach(t.bias));
   rnn::AddOperand(c, t.state, {units, batch}, false, 1);
 }
 
@@ -291,8 +271,7 @@ void CasesUni(CaseMaker& make) {
   auto add = [&](const UnidirectionalAttrs& a, const Types& t, int64_t in, int64_t units,
                  int64_t batch, int64_t steps, const char* note, How how = How::kOnce) {
     CaseBuilder c = make.Of(a);
-    rnn::AddOperand(c, t.x, a.time_major ? Shape{in, batch, steps} : Shape{in, steps, batch}, false,
-                    1);
+    rnn::AddOperand(c, t.x, rnn::SequenceShape(in, batch, steps, a.time_major), false, 1);
     Direction(c, t, in, units, batch);
     rnn::Finish(c, note, how);
   };
@@ -322,7 +301,7 @@ void CasesBi(CaseMaker& make) {
                  How how = How::kOnce) {
     CaseBuilder c = make.Of(a);
     auto sequence = [&](int64_t n) {
-      return a.time_major ? Shape{n, f.batch, f.steps} : Shape{n, f.steps, f.batch};
+      return rnn::SequenceShape(n, f.batch, f.steps, a.time_major);
     };
     rnn::AddOperand(c, t.x, sequence(f.in), false, 1);
     Direction(c, t, f.in, f.fw, f.batch);
@@ -351,7 +330,7 @@ void CasesBi(CaseMaker& make) {
       const int64_t in = 3, batch = 2, steps = 5;
       Case c;
       c.attrs = MakeAttrs(BidirectionalAttrs{Bi::kTANH, time_major, true});
-      c.inputs = {{F32(time_major ? Shape{in, batch, steps} : Shape{in, steps, batch})}};
+      c.inputs = {{F32(rnn::SequenceShape(in, batch, steps, time_major))}};
       for (int64_t units : {4, 7}) {
         for (const Shape& shape : {Shape{in, units}, Shape{units, units}, Shape{units},
                                    Shape{units}, Shape{units, batch}}) {
@@ -376,7 +355,7 @@ void CasesExt(CaseMaker& make, int64_t directions) {
     rnn::AddOperand(c, t.x, {in, batch, steps}, false, 1);
     rnn::AddOperand(c, t.weight, {in, units, directions}, t.constant, rnn::WeightReach(in));
     rnn::AddOperand(c, t.weight, {units, units, directions}, t.constant, rnn::WeightReach(units));
-    rnn::AddOperand(c, t.bias, {2 * units, directions}, t.constant, BiasReach(t.bias));
+    rnn::AddOperand(c, t.bias, {2 * units, directions}, t.constant, rnn::BiasReach(t.bias));
     rnn::AddOperand(c, t.state, {units, batch, directions}, false, 1);
     rnn::Finish(c, note, how);
   };

@@ -54,7 +54,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   const StridedMove::Digit member = {size, move.scatter ? groups * inner : inner};
   move.digits = {
       {inner, 1}, move.scatter ? member : group, move.scatter ? group : member, {outer, n * inner}};
-  return StridedMoveLaunches(request, move);
+  return Launches{StridedMoveLaunch(request, move)};
 }
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};

@@ -83,7 +83,7 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
   } else {
     move.bounds[0] = {0, length};
   }
-  return StridedMoveLaunches(request, move);
+  return Launches{StridedMoveLaunch(request, move)};
 }
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};

@@ -71,18 +71,8 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{y};
 }
 
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  TIMCL_ASSIGN(const StridedView view, strided_view::Slice(op, CutsOf(op)));
-  strided_view::Reference(view, ins, outs);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  TIMCL_ASSIGN(const StridedView view, strided_view::Slice(op, CutsOf(op)));
-  return Launches{strided_view::Launch(view, request)};
-}
-constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+Result<StridedView> ViewOf(const OpView& op) { return strided_view::Slice(op, CutsOf(op)); }
+using Op = ViewOp<ViewOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -126,8 +116,8 @@ constexpr OpDef kSlice = {.name = "Slice",
                           .schema = &kAttrSchema<SliceAttrs>,
                           .verify = Verify,
                           .infer = Infer,
-                          .reference = Reference,
-                          .kernels = kKernels,
+                          .reference = Op::Reference,
+                          .kernels = Op::kKernels,
                           .layout = LayoutRule::FollowsAxis("", "start length step"),
                           .declared = Declared::kExtentWins,
                           .tolerance = Tolerance::Exact(),

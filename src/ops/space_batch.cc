@@ -128,7 +128,7 @@ Status SpaceReference(const OpView& op, const ref::Inputs& ins, ref::Outputs& ou
 }
 
 Result<Launches> SpaceGeneral(const OpView& op, const KernelRequest& request) {
-  return StridedMoveLaunches(request, SpaceSizes(op).Move(false));
+  return Launches{StridedMoveLaunch(request, SpaceSizes(op).Move(false))};
 }
 constexpr KernelCandidate kSpaceKernels[] = {
     {"general", nullptr, SpaceGeneral, {KernelSpec::Epilogue::kScalar}}};
@@ -206,7 +206,7 @@ Status BatchReference(const OpView& op, const ref::Inputs& ins, ref::Outputs& ou
 }
 
 Result<Launches> BatchGeneral(const OpView& op, const KernelRequest& request) {
-  return StridedMoveLaunches(request, BatchSizes(op).Move(true));
+  return Launches{StridedMoveLaunch(request, BatchSizes(op).Move(true))};
 }
 constexpr KernelCandidate kBatchKernels[] = {
     {"general", nullptr, BatchGeneral, {KernelSpec::Epilogue::kScalar}}};

@@ -89,7 +89,7 @@ Result<Launches> DepthGeneral(const OpView& op, const KernelRequest& request) {
     move.digits.insert(move.digits.end(), {bx, by, c});
   }
   move.digits.push_back({s.n, plane * s.c});
-  return StridedMoveLaunches(request, move);
+  return Launches{StridedMoveLaunch(request, move)};
 }
 constexpr KernelCandidate kDepthKernels[] = {
     {"general", nullptr, DepthGeneral, {KernelSpec::Epilogue::kScalar}}};
@@ -169,7 +169,7 @@ Result<Launches> SpaceGeneral(const OpView& op, const KernelRequest& request) {
   StridedMove move;
   move.digits = {{s.w, s.bx}, {s.h, iw * s.by}, {s.c, plane},
                  {s.bx, 1},   {s.by, iw},       {s.n, plane * s.c}};
-  return StridedMoveLaunches(request, move);
+  return Launches{StridedMoveLaunch(request, move)};
 }
 constexpr KernelCandidate kSpaceKernels[] = {
     {"general", nullptr, SpaceGeneral, {KernelSpec::Epilogue::kScalar}}};

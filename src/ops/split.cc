@@ -59,7 +59,7 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 /// The view behind each part.
-std::vector<StridedView> ViewsOf(const OpView& op) {
+Result<std::vector<StridedView>> ViewsOf(const OpView& op) {
   const size_t axis = op.attrs<SplitAttrs>().axis;
   std::vector<StridedView> views;
   int64_t first = 0;
@@ -72,21 +72,7 @@ std::vector<StridedView> ViewsOf(const OpView& op) {
   }
   return views;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const std::vector<StridedView> views = ViewsOf(op);
-  for (size_t k = 0; k < views.size(); ++k) strided_view::Reference(views[k], ins, outs, k);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  const std::vector<StridedView> views = ViewsOf(op);
-  Launches launches;
-  for (size_t k = 0; k < views.size(); ++k)
-    launches.push_back(strided_view::Launch(views[k], request, k));
-  return launches;
-}
-constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
+using Op = ViewsOp<ViewsOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -124,8 +110,8 @@ constexpr OpDef kSplit = {.name = "Split",
                           .schema = &kAttrSchema<SplitAttrs>,
                           .verify = Verify,
                           .infer = Infer,
-                          .reference = Reference,
-                          .kernels = kKernels,
+                          .reference = Op::Reference,
+                          .kernels = Op::kKernels,
                           .layout = LayoutRule::FollowsAxis("axis"),
                           .declared = Declared::kOverwritten,
                           .tolerance = Tolerance::Exact(),

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/strided_move.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -18,11 +18,7 @@ struct StackAttrs {
 
 Status Verify(const OpView& op) {
   const auto& a = op.attrs<StackAttrs>();
-  if (a.input_cnt != 0 && static_cast<size_t>(a.input_cnt) != op.num_inputs()) {
-    return op.Error(Code::kInvalidGraph, to_string(op.num_inputs()) +
-                                             " inputs are bound, attribute input_cnt says " +
-                                             to_string(a.input_cnt));
-  }
+  TIMCL_TRY(join::CheckInputCount(op, a.input_cnt));
   if (a.axis > op.in(0).shape().rank()) {
     return op.Error(Code::kInvalidArgument, "axis " + to_string(a.axis) + " is outside [0, " +
                                                 to_string(op.in(0).shape().rank()) + "] of " +
@@ -39,43 +35,12 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{Shape(y)};
 }
 
-/// Elements below the new axis: neighbours in both tensors.
-int64_t InnerOf(const OpView& op) {
-  int64_t inner = 1;
+join::Part PartOf(const OpView& op, size_t k) {
+  int64_t inner = 1;  // elements below the new axis: neighbours in both tensors
   for (size_t d = 0; d < op.attrs<StackAttrs>().axis; ++d) inner *= op.in(0).shape()[d];
-  return inner;
+  return {inner, inner * static_cast<int64_t>(k), inner * static_cast<int64_t>(op.num_inputs())};
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const auto n = static_cast<int64_t>(op.num_inputs());
-  const int64_t inner = InnerOf(op);
-  for (int64_t k = 0; k < n; ++k) {
-    const ref::Input& x = ins[static_cast<size_t>(k)];
-    for (int64_t i = 0; i < x.count(); ++i)
-      ref::Copy(outs[0], (i / inner * n + k) * inner + i % inner, x, i);
-  }
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  const int64_t run = RunLength(request.caps), inner = InnerOf(op);
-  const int64_t items = DivideUp(inner, run) * (op.in(0).shape().count() / inner);
-  Launches launches;
-  for (size_t k = 0; k < op.num_inputs(); ++k) {
-    launches.push_back({.source = "concat.cl",
-                        .entry = "concat",
-                        .operands = {In(k, "X"), Out(0, "Y")},
-                        .sizes = {{"LENGTH", inner},
-                                  {"STRIDE", inner * static_cast<int64_t>(op.num_inputs())},
-                                  {"START", inner * static_cast<int64_t>(k)},
-                                  {"ITEMS", items}},
-                        .defines = {{"RUN", run}},
-                        .global = Grid(items),
-                        .local = {64, 1, 1}});
-  }
-  return launches;
-}
-constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
+using Op = JoinOp<PartOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -102,8 +67,8 @@ constexpr OpDef kStack = {.name = "Stack",
                           .schema = &kAttrSchema<StackAttrs>,
                           .verify = Verify,
                           .infer = Infer,
-                          .reference = Reference,
-                          .kernels = kKernels,
+                          .reference = Op::Reference,
+                          .kernels = Op::kKernels,
                           .layout = LayoutRule::FollowsAxis("axis").Gains(),
                           .tolerance = Tolerance::Exact(),
                           .cases = TIMCL_CASES(Cases)};

@@ -3,26 +3,12 @@
 
 #include <string>
 
+#include "tim/vx/strided_move.h"
+
 namespace tim::vx::strided_view {
 namespace {
 
 using std::to_string;
-
-/// Without dimensions of extent 1, and with neighbours joined that are walked in one go.
-StridedView Joined(const StridedView& view) {
-  StridedView joined;
-  joined.start = view.start;
-  for (size_t d = 0; d < view.extent.size(); ++d) {
-    if (view.extent[d] == 1) continue;
-    if (!joined.extent.empty() && view.stride[d] == joined.stride.back() * joined.extent.back()) {
-      joined.extent.back() *= view.extent[d];
-    } else {
-      joined.Append(view.extent[d], view.stride[d]);
-    }
-  }
-  if (joined.extent.empty()) joined.Append(1, 1);
-  return joined;
-}
 
 Status CheckCuts(const OpView& op, const std::vector<Cut>& cuts, const Shape& y) {
   for (size_t d = 0; d < cuts.size(); ++d) {
@@ -89,32 +75,13 @@ void Reference(const StridedView& view, const ref::Inputs& ins, ref::Outputs& ou
 }
 
 KernelSpec Launch(const StridedView& view, const KernelRequest& request, size_t output) {
-  const StridedView walk = Joined(view);
-  const size_t rank = walk.extent.size();
-  const int64_t step = walk.stride[0];
-  // On CPUs a work-item's own cost shows beside a plain copy: long lines get fewer of them.
-  const bool plain = request.caps.is_cpu && step == 1 && walk.extent[0] >= 1024;
-  const int64_t run = RunLength(request.caps) * (plain ? 4 : 1);
-  const int64_t across = DivideUp(walk.extent[0], run);
-  int64_t items = across;
-  std::vector<int32_t> table;
-  for (size_t d = 0; d < rank; ++d) {
-    const int64_t extent = d == 0 ? across : walk.extent[d];
-    if (d > 0) items *= extent;
-    const ExactDivision by(extent);
-    for (int64_t v : {extent, int64_t{by.multiplier}, int64_t{by.shift}, walk.stride[d]}) {
-      table.push_back(static_cast<int32_t>(v));
-    }
+  StridedMove move;
+  for (size_t d = 0; d < view.extent.size(); ++d) {
+    move.digits.push_back({view.extent[d], view.stride[d]});
   }
-  return {.source = "strided_view.cl",
-          .entry = "strided_view",
-          .operands = {In(0, "X"), Out(output, "Y"), Data(table, "T", "int")},
-          .sizes = {{"LENGTH", walk.extent[0]}, {"START", walk.start}, {"ITEMS", items}},
-          .defines = {{"RANK", rank},
-                      {"RUN", run},
-                      {"STEP", step >= -1 && step <= 1 ? "(" + to_string(step) + ")" : "T[3]"}},
-          .global = Grid(items),
-          .local = {64, 1, 1}};
+  move.start = view.start;
+  move.output = output;
+  return StridedMoveLaunch(request, move);
 }
 
 }  // namespace tim::vx::strided_view

@@ -123,19 +123,7 @@ Result<StridedView> ViewOf(const OpView& op) {
   const Ranges r = RangesOf(op);
   return strided_view::Slice(op, r.cuts, r.start);
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  TIMCL_ASSIGN(const StridedView view, ViewOf(op));
-  strided_view::Reference(view, ins, outs);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  TIMCL_ASSIGN(const StridedView view, ViewOf(op));
-  return Launches{strided_view::Launch(view, request)};
-}
-constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+using Op = ViewOp<ViewOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -173,11 +161,10 @@ constexpr OpDef kStridedSlice = {
     .schema = &kAttrSchema<StridedSliceAttrs>,
     .verify = Verify,
     .infer = Infer,
-    .reference = Reference,
-    .kernels = kKernels,
+    .reference = Op::Reference,
+    .kernels = Op::kKernels,
     .layout = LayoutRule::FollowsAxis("", "begin_dims end_dims stride_dims")
-                  .Masks("begin_mask end_mask", "shrink_axis_mask")
-                  .Unless("new_axis_mask"),
+                  .Masks("begin_mask end_mask", "shrink_axis_mask"),
     .declared = Declared::kExtentWins,
     .tolerance = Tolerance::Exact(),
     .cases = TIMCL_CASES(Cases)};

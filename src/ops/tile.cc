@@ -39,7 +39,7 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 // Each dimension as two: the input's elements, and the repetitions.
-StridedView ViewOf(const OpView& op) {
+Result<StridedView> ViewOf(const OpView& op) {
   const StridedView whole = strided_view::Whole(op.in(0).shape());
   StridedView view;
   for (size_t d = 0; d < whole.extent.size(); ++d) {
@@ -48,17 +48,7 @@ StridedView ViewOf(const OpView& op) {
   }
   return view;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  strided_view::Reference(ViewOf(op), ins, outs);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  return Launches{strided_view::Launch(ViewOf(op), request)};
-}
-constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+using Op = ViewOp<ViewOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -83,8 +73,8 @@ constexpr OpDef kTile = {.name = "Tile",
                          .schema = &kAttrSchema<TileAttrs>,
                          .verify = Verify,
                          .infer = Infer,
-                         .reference = Reference,
-                         .kernels = kKernels,
+                         .reference = Op::Reference,
+                         .kernels = Op::kKernels,
                          .layout = LayoutRule::FollowsAxis("", "multiples"),
                          .tolerance = Tolerance::Exact(),
                          .cases = TIMCL_CASES(Cases)};

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/strided_view.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -36,70 +36,13 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{y};
 }
 
-/// Extents of the result, fastest first, and the stride of each in the input; without those of
-/// extent 1, and with neighbours joined that are neighbours in the input too.
-struct Walk {
-  std::vector<int64_t> extent, stride;
-};
-Walk WalkOf(const OpView& op) {
-  const Shape& x = op.in(0).shape();
-  std::vector<int64_t> strides;
-  int64_t step = 1;
-  for (size_t d = 0; d < x.rank(); ++d) {
-    strides.push_back(step);
-    step *= x[d];
-  }
-  Walk walk;
-  for (uint32_t p : op.attrs<TransposeAttrs>().perm) {
-    if (x[p] == 1) continue;
-    if (!walk.extent.empty() && strides[p] == walk.stride.back() * walk.extent.back()) {
-      walk.extent.back() *= x[p];
-    } else {
-      walk.extent.push_back(x[p]);
-      walk.stride.push_back(strides[p]);
-    }
-  }
-  if (walk.extent.empty()) walk.extent = walk.stride = {1};
-  return walk;
+Result<StridedView> ViewOf(const OpView& op) {
+  const StridedView whole = strided_view::Whole(op.in(0).shape());
+  StridedView view;
+  for (uint32_t p : op.attrs<TransposeAttrs>().perm) view.Append(whole.extent[p], whole.stride[p]);
+  return view;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  const Walk walk = WalkOf(op);
-  for (int64_t i = 0; i < ins[0].count(); ++i) {
-    int64_t rest = i, from = 0;
-    for (size_t d = 0; d < walk.extent.size(); ++d) {
-      from += rest % walk.extent[d] * walk.stride[d];
-      rest /= walk.extent[d];
-    }
-    ref::Copy(outs[0], i, ins[0], from);
-  }
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  const Walk walk = WalkOf(op);
-  const int64_t run = RunLength(request.caps);
-  const int64_t across = DivideUp(walk.extent[0], run);
-  const int64_t items = op.out(0).shape().count() / walk.extent[0] * across;
-  std::vector<int32_t> table;
-  for (size_t d = 0; d < walk.extent.size(); ++d) {
-    const int64_t extent = d == 0 ? across : walk.extent[d];
-    const ExactDivision by(extent);
-    for (int64_t v : {extent, int64_t{by.multiplier}, int64_t{by.shift}, walk.stride[d]}) {
-      table.push_back(static_cast<int32_t>(v));
-    }
-  }
-  return Launches{{.source = "transpose.cl",
-                   .entry = "transpose",
-                   .operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")},
-                   .sizes = {{"LENGTH", walk.extent[0]}, {"ITEMS", items}},
-                   .defines = {{"RANK", walk.extent.size()}, {"RUN", run}},
-                   .global = Grid(items),
-                   .local = {64, 1, 1}}};
-}
-
-constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+using Op = ViewOp<ViewOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -127,8 +70,8 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                               .schema = &kAttrSchema<TransposeAttrs>,
                               .verify = Verify,
                               .infer = Infer,
-                              .reference = Reference,
-                              .kernels = kKernels,
+                              .reference = Op::Reference,
+                              .kernels = Op::kKernels,
                               .layout = LayoutRule::Permutes("perm"),
                               .tolerance = Tolerance::Exact(),
                               .cases = TIMCL_CASES(Cases)};

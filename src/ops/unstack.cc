@@ -41,27 +41,16 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes(op.num_outputs(), Shape(y));
 }
 
-StridedView ViewOf(const OpView& op, size_t k) {
+Result<std::vector<StridedView>> ViewsOf(const OpView& op) {
   const size_t axis = op.Axis(op.attrs<UnstackAttrs>().axis);
   StridedView view = strided_view::Whole(op.in(0).shape());
   view.extent[axis] = 1;
-  view.start = static_cast<int64_t>(k) * view.stride[axis];
-  return view;
+  std::vector<StridedView> views;
+  for (size_t k = 0; k < op.num_outputs(); ++k, view.start += view.stride[axis])
+    views.push_back(view);
+  return views;
 }
-
-Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  for (size_t k = 0; k < op.num_outputs(); ++k)
-    strided_view::Reference(ViewOf(op, k), ins, outs, k);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest& request) {
-  Launches launches;
-  for (size_t k = 0; k < op.num_outputs(); ++k)
-    launches.push_back(strided_view::Launch(ViewOf(op, k), request, k));
-  return launches;
-}
-constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
+using Op = ViewsOp<ViewsOf>;
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -83,8 +72,8 @@ constexpr OpDef kUnstack = {.name = "Unstack",
                             .schema = &kAttrSchema<UnstackAttrs>,
                             .verify = Verify,
                             .infer = Infer,
-                            .reference = Reference,
-                            .kernels = kKernels,
+                            .reference = Op::Reference,
+                            .kernels = Op::kKernels,
                             .layout = LayoutRule::FollowsAxis("axis").Drops(),
                             .tolerance = Tolerance::Exact(),
                             .cases = TIMCL_CASES(Cases)};

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "compat/permute_vector.h"
 #include "ir/graph.h"
+#include "ir/operands.h"
 #include "tim/vx/builtin_op.h"
 #include "transform/forms.h"
 #include "transform/layout_plan.h"
@@ -226,24 +227,39 @@ class Inference {
       }
       node.inputs.push_back(x != nullptr ? graph.AddValue(std::move(v)) : -1);
     }
-    for (const Data* const y : operands.out) {
-      if (y == nullptr) continue;
-      vx::ir::Value v;
-      const Shape declared = y->open ? Shape() : y->declared();
-      const bool permuted = !plan.outputs.empty() && !vx::ir::IsIdentity(plan.outputs);
-      const Order order = permuted ? plan.outputs : Identity(declared.rank());
-      // A shape of another rank is one that the bytes are given afterwards.
-      v.infer_shape =
-          y->open || declarations == Declarations::kIgnored || order.size() != declared.rank();
-      v.type = InOrder({y->type.dtype, declared, y->type.quant}, order);
-      if (v.infer_shape) v.type.shape = Shape();
-      v.name = y->source->Name();
-      v.role = v.infer_shape ? vx::ir::Role::kTransient : vx::ir::Role::kOutput;
-      node.outputs.push_back(graph.AddValue(std::move(v)));
+    // As Compile() does: those left out keep their positions, unless they are optional and last.
+    const vx::ir::OperandNames names(op.Def().outputs);
+    size_t outputs = operands.out.size();
+    while (!names.repeats() && outputs > names.least() && operands.out[outputs - 1] == nullptr)
+      --outputs;
+    std::vector<size_t> left_out;
+    for (size_t k = 0; k < outputs; ++k) {
+      if (operands.out[k] == nullptr) left_out.push_back(k);
+      node.outputs.push_back(graph.AddValue(ResultValue(operands.out[k], plan, declarations)));
     }
     const int id = graph.AddNode(std::move(node));
+    if (!left_out.empty()) TIMCL_TRY(vx::ir::ChooseTypes(graph, id, left_out));
     TIMCL_TRY(vx::ir::VerifyNode(graph, id));
     return graph.node(id).out_types;
+  }
+
+  /// What an op writes, with the shape that is declared for it. Null: for nobody.
+  static vx::ir::Value ResultValue(const Data* y, const LayoutPlan& plan,
+                                   Declarations declarations) {
+    vx::ir::Value v;
+    v.infer_shape = true;
+    if (y == nullptr) return v;
+    const Shape declared = y->open ? Shape() : y->declared();
+    const bool permuted = !plan.outputs.empty() && !vx::ir::IsIdentity(plan.outputs);
+    const Order order = permuted ? plan.outputs : Identity(declared.rank());
+    // A shape of another rank is one that the bytes are given afterwards.
+    v.infer_shape =
+        y->open || declarations == Declarations::kIgnored || order.size() != declared.rank();
+    v.type = InOrder({y->type.dtype, declared, y->type.quant}, order);
+    if (v.infer_shape) v.type.shape = Shape();
+    v.name = y->source->Name();
+    if (!v.infer_shape) v.role = vx::ir::Role::kOutput;
+    return v;
   }
 
   struct Choice {
@@ -344,10 +360,10 @@ class Inference {
       const Data* const x = operands.in[i];
       if (x != nullptr && !x->constant && SameBytes(*x, choice.plan.inputs[i]) == nullptr) ++cost;
     }
-    size_t j = 0;
-    for (const Data* const y : operands.out) {
+    for (size_t k = 0; k < operands.out.size(); ++k) {
+      const Data* const y = operands.out[k];
       if (y == nullptr) continue;
-      const Shape& shape = choice.results[j++].shape;
+      const Shape& shape = choice.results[k].shape;
       if (y->mapped == nullptr || choice.plan.outputs.size() != shape.rank()) continue;
       const Shape seen = Permuted(shape, vx::ir::Inverse(choice.plan.outputs));
       const Order stored = y->stored.size() == seen.rank() ? y->stored : Identity(seen.rank());
@@ -378,26 +394,25 @@ class Inference {
                         ? graph_->CreateTensorPlaceHolder()
                         : former_.FormIn(*operands.in[i], choice.plan.inputs[i]));
     }
-    size_t j = 0;
-    for (Data* const y : operands.out) {
-      if (y == nullptr) {
+    for (size_t k = 0; k < operands.out.size(); ++k) {
+      if (operands.out[k] == nullptr) {
         op->BindOutput(graph_->CreateTensorPlaceHolder());
       } else {
-        TIMCL_TRY(BindResult(*op, operands, choice, j++, *y));
+        TIMCL_TRY(BindResult(*op, operands, choice, k));
       }
     }
     return Status();
   }
 
-  Status BindResult(vx::Operation& op, const Operands& operands, const Choice& choice, size_t j,
-                    Data& y) {
-    const TensorType& computed = choice.results[j];
+  Status BindResult(vx::Operation& op, const Operands& operands, const Choice& choice, size_t k) {
+    Data& y = *operands.out[k];
+    const TensorType& computed = choice.results[k];
     const size_t rank = computed.shape.rank();
     const Order order = choice.plan.outputs.empty() ? Identity(rank) : choice.plan.outputs;
     if (order.size() != rank) {
       return Status::Error(Code::kInternal,
                            fmt::format("the layout rule gives output {} {} dimensions, it has {}",
-                                       j, order.size(), rank))
+                                       k, order.size(), rank))
           .AtOp(LabelOf(op));
     }
     const Shape shape = Permuted(computed.shape, vx::ir::Inverse(order));
@@ -413,7 +428,7 @@ class Inference {
       if (!vx::ir::IsIdentity(y.stored)) {
         return Status::Error(Code::kInvalidArgument,
                              fmt::format("tensor_pv_map permutes {} dimensions of output {} {}",
-                                         y.stored.size(), j, seen.ToString()))
+                                         y.stored.size(), k, seen.ToString()))
             .AtOp(LabelOf(op));
       }
       y.stored = Identity(seen.rank());
@@ -427,7 +442,7 @@ class Inference {
     }
     if (!overwritten && seen.count() != shape.count()) {
       return Status::Error(Code::kInvalidShape,
-                           fmt::format("output {} '{}' is declared {}, the op computes {}", j,
+                           fmt::format("output {} '{}' is declared {}, the op computes {}", k,
                                        y.source->Name(), seen.ToString(), shape.ToString()))
           .AtOp(LabelOf(op));
     }
@@ -435,7 +450,7 @@ class Inference {
     bool keeps_shape = false;
     if (op.Def().declared == vx::Declared::kExtentWins && !y.open) {
       const auto alone = InferBy(op, operands, choice.plan, Declarations::kIgnored);
-      keeps_shape = !alone.ok() || (*alone)[j].shape != computed.shape;
+      keeps_shape = !alone.ok() || (*alone)[k].shape != computed.shape;
     }
     y.type.shape = shape;
     const std::vector<Form> state = y.state ? y.forms : std::vector<Form>();

@@ -71,9 +71,6 @@ class Rewriter {
       : rule_(rule), attrs_(attrs), order_(order), dropped_(order.size(), false) {}
 
   bool Run() {
-    for (const std::string& name : Words(rule_.unless)) {
-      if (IsSet(attrs_, name)) return false;
-    }
     for (const std::string& name : Words(rule_.axes)) {
       if (!(rule_.named == LayoutRule::Named::kGained ? Gain(name) : MapAxes(name))) return false;
     }

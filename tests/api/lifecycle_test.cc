@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/api_support.h"
-#include "tim/vx/backend.h"
+#include "support/host_backend.h"
 #include "tim/vx/ops/activations.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/simple_operations.h"
@@ -116,25 +116,17 @@ TEST(LifecycleTest, HostOnlyContext) {
   EXPECT_EQ(small.graph->Report().syncs, 0u);
 }
 
-class Refusing : public Backend {
+class Refusing : public HostBackend {
  public:
-  explicit Refusing(Status init, bool throws = false) : init_(std::move(init)), throws_(throws) {}
-  const BackendInfo& Info() const override { return info_; }
+  explicit Refusing(Status init, bool throws = false)
+      : HostBackend("refusing"), init_(std::move(init)), throws_(throws) {}
   Status Init() override {
     if (throws_) throw std::string("not an exception class");
     return init_;
   }
-  Status Partition(const GraphView&, Selection*) override { return Status(); }
-  Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
-    return Status(Code::kInternal);
-  }
-  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
-              LoadedUnits*) override {
-    return Status(Code::kInternal);
-  }
+  Status Partition(const GraphView&, Selection*) override { return Status(); }  // takes nothing
 
  private:
-  BackendInfo info_ = {"refusing", "test", "1", "host"};
   Status init_;
   bool throws_;
 };

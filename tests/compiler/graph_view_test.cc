@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/host_backend.h"
 #include "support/pipeline.h"
 
 namespace tim::vx::compiler {
@@ -57,42 +58,21 @@ TEST(GraphViewTest, ConsumersProducerLeaves) {
 }
 
 /// Keeps the view of its partition and nothing else.
-class Keeper : public Backend {
+class Keeper : public test::HostBackend {
  public:
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"keeper", "tests", "1", "host"};
-    return kInfo;
-  }
-  Status Partition(const GraphView& graph, Selection* selection) override {
-    for (const OpView& op : graph.Ops()) selection->Select(op);
-    return Status();
-  }
-  Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
-                 CompiledUnits* units) override {
-    for (const GraphView& part : parts) {
-      units->calls.push_back({units->modules.size(), "", 0, 0});
-      units->modules.push_back({{}, std::make_shared<GraphView>(part), "test"});
-    }
-    return Status();
-  }
+  Keeper() : HostBackend("keeper") {}
   Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
               const CompileEnv&, LoadedUnits* units) override {
-    for (const Call& call : calls) {
-      units->kernels.push_back(std::make_unique<Kernel>(
-          *std::static_pointer_cast<GraphView>(modules[call.module].live)));
-    }
+    for (const Call& call : calls)
+      units->kernels.push_back(std::make_unique<Backwards>(PartOf(modules, call)));
     return Status();
   }
 
  private:
   /// Finds its way backwards from its results, each time it runs.
-  class Kernel : public kernel::Kernel {
+  class Backwards : public Kernel {
    public:
-    explicit Kernel(GraphView part) : part_(std::move(part)) {}
-    Status Prepare(const kernel::Io& io) override {
-      io_ = io;
-      return Status();
-    }
+    using Kernel::Kernel;
     Status Execute() override {
       for (size_t i = 0; i < part_.Outputs().size(); ++i) {
         std::vector<std::byte> bytes;
@@ -125,8 +105,6 @@ class Keeper : public Backend {
       outs.emplace_back(bytes->data(), op.out(0).type());
       return op.def().reference(op, ins, outs);  // reads its attributes
     }
-    GraphView part_;
-    kernel::Io io_;
   };
 };
 

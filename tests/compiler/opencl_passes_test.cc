@@ -224,7 +224,8 @@ std::string Text(const PartitionPlan& plan) {
 }
 Emitted EmitOf(Compiled* c) {
   DeviceCaps caps;
-  auto emitted = Emit(&c->unit, caps, "");
+  kernels::Sources sources("");
+  auto emitted = Emit(&c->unit, caps, &sources);
   EXPECT_TRUE(emitted.ok()) << emitted.status().message();
   return emitted.ok() ? std::move(*emitted) : Emitted();
 }

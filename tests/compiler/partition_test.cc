@@ -10,16 +10,15 @@
 #include <random>
 #include <set>
 
-#include "backends/opencl/backend.h"
-#include "backends/reference/backend.h"
-#include "compiler/pipeline.h"
-#include "support/ir_builder.h"
+#include "support/host_backend.h"
+#include "support/pipeline.h"
 
 namespace tim::vx::compiler {
 namespace {
 
 using ::testing::HasSubstr;
 using tim::vx::testing::Builtin;
+using tim::vx::testing::Reference;
 
 size_t At(int i) { return static_cast<size_t>(i); }
 
@@ -148,15 +147,11 @@ TEST(Group, TenThousandNodes) {
   EXPECT_GT(parts, 1u);
 }
 
-/// Takes every second op of those it is offered and runs them through their references. Written
-/// against the public interface alone.
-class EverySecondOp : public Backend {
+/// Takes every second op of those it is offered.
+class EverySecondOp : public test::HostBackend {
  public:
-  explicit EverySecondOp(std::string refused_kind = "") : refused_(std::move(refused_kind)) {}
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"every_second_op", "tests", "1", "host"};
-    return kInfo;
-  }
+  explicit EverySecondOp(std::string refused_kind = "")
+      : HostBackend("every_second_op"), refused_(std::move(refused_kind)) {}
   Status Partition(const GraphView& graph, Selection* selection) override {
     size_t turn = 0;
     for (const OpView& op : graph.Ops()) {
@@ -168,79 +163,23 @@ class EverySecondOp : public Backend {
     }
     return Status();
   }
-  Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
+  Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
-    for (size_t p = 0; p < parts.size(); ++p) {
-      auto unit = std::make_shared<Unit>();
-      unit->part = parts[p];
-      for (const OpView& op : parts[p].Ops()) {
+    for (const GraphView& part : parts) {
+      for (const OpView& op : part.Ops()) {
         if (op.kind() == refused_) {
           units->refusals[op.id()] =
               Status::Error(Code::kUnsupported, "cannot compile " + refused_ + " after all");
         }
       }
-      units->calls.push_back({units->modules.size(), "run", 0, 0});
-      units->modules.push_back({{}, unit, "test"});
     }
-    return Status();
-  }
-  Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
-              const CompileEnv&, LoadedUnits* units) override {
-    for (const Call& call : calls) {
-      EXPECT_EQ(call.entry, "run");
-      units->kernels.push_back(
-          std::make_unique<Runner>(std::static_pointer_cast<Unit>(modules[call.module].live)));
-    }
-    return Status();
+    return HostBackend::Compile(parts, env, units);
   }
 
  private:
-  struct Unit {
-    GraphView part;
-  };
-  class Runner : public kernel::Kernel {
-   public:
-    explicit Runner(std::shared_ptr<Unit> unit) : unit_(std::move(unit)) {}
-    Status Prepare(const kernel::Io& io) override {
-      io_ = io;
-      return Status();
-    }
-    Status Execute() override {
-      std::map<int, void*> memory;
-      std::map<int, std::vector<std::byte>> own;
-      const GraphView& part = unit_->part;
-      for (size_t i = 0; i < part.Inputs().size(); ++i)
-        memory[part.Inputs()[i].id()] = io_.inputs[i].Data();
-      for (size_t i = 0; i < part.Outputs().size(); ++i)
-        memory[part.Outputs()[i].id()] = io_.outputs[i].Data();
-      for (const OpView& op : part.Ops()) {
-        ref::Inputs ins;
-        ref::Outputs outs;
-        for (size_t i = 0; i < op.num_inputs(); ++i) {
-          const TensorView t = op.in(i);
-          ins.emplace_back(t.is_const() ? t.data() : memory.at(t.id()), t.type());
-        }
-        for (size_t i = 0; i < op.num_outputs(); ++i) {
-          const TensorView t = op.out(i);
-          if (memory.count(t.id()) == 0) {
-            own[t.id()].resize(t.type().bytes());
-            memory[t.id()] = own[t.id()].data();
-          }
-          outs.emplace_back(memory.at(t.id()), t.type());
-        }
-        TIMCL_TRY(op.def().reference(op, ins, outs));
-      }
-      return Status();
-    }
-
-   private:
-    std::shared_ptr<Unit> unit_;
-    kernel::Io io_;
-  };
   std::string refused_;
 };
 
-RankedBackend Reference() { return {reference::CreateBackend(), 0, true}; }
 RankedBackend EverySecond(const std::string& refused = "") {
   return {std::make_shared<EverySecondOp>(refused), 100};
 }
@@ -311,6 +250,27 @@ TEST(EverySecondOp, APartitionRefusedAtCompileGoesToTheNextBackend) {
     }
   }
   EXPECT_GT(refused, 0u);
+}
+
+// Every op is a partition of its own: what is done for each must not look at all others.
+TEST(EverySecondOp, TenThousandPartitions) {
+  constexpr int kOps = 10000;
+  std::string text = "%0 = input f32[4]\n%1 = constant f32[1] {1}\n";
+  for (int i = 0; i < kOps; ++i) {
+    text += "%" + std::to_string(i + 2) + " = Add(%" + std::to_string(i == 0 ? 0 : i + 1) +
+            ", %1) : " + (i + 1 < kOps ? "" : "output ") + "f32[4]\n";
+  }
+  const auto graph = tim::vx::testing::ReadGraph(text, Builtin());
+  CompileReport report;
+  const auto start = std::chrono::steady_clock::now();
+  const auto executable = Compile(graph, Builtin(), {EverySecond(), Reference()}, {}, &report);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  std::printf("%d ops in %zu partitions: %.3f s\n", kOps, report.partitions, elapsed.count());
+  EXPECT_EQ(report.partitions, static_cast<size_t>(kOps));
+  ASSERT_TRUE((*executable)->Run().ok());
+  EXPECT_THAT(tim::vx::testing::OutputsOf(*graph).at(kOps + 1),
+              ::testing::ElementsAre(9998, 9999, 10000, 10001));
 }
 
 TEST(EverySecondOp, PinsAreObeyed) {

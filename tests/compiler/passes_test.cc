@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/pipeline.h"
+#include "support/host_backend.h"
 #include "support/ir_builder.h"
 
 namespace tim::vx::compiler {
@@ -145,18 +148,13 @@ TEST(Expand, BrokenDefinitions) {
 }
 
 /// Takes ops by kind.
-class Taker : public Backend {
+class Taker : public test::HostBackend {
  public:
   Taker(std::string name, std::vector<std::string> kinds, bool wants_expanded = false)
-      : info_{std::move(name), "", "", ""},
-        kinds_(std::move(kinds)),
-        wants_expanded_(wants_expanded) {}
-  const BackendInfo& Info() const override { return info_; }
+      : HostBackend(std::move(name)), kinds_(std::move(kinds)), wants_expanded_(wants_expanded) {}
   Status Partition(const GraphView& graph, Selection* selection) override {
     for (const OpView& op : graph.Ops()) {
-      bool mine = false;
-      for (const auto& k : kinds_) mine = mine || k == op.kind();
-      if (mine) {
+      if (std::count(kinds_.begin(), kinds_.end(), op.kind()) != 0) {
         selection->Select(op);
       } else if (wants_expanded_) {
         selection->OnlyExpanded(op, "too big");
@@ -166,16 +164,8 @@ class Taker : public Backend {
     }
     return Status();
   }
-  Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
-    return Code::kInternal;
-  }
-  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
-              LoadedUnits*) override {
-    return Code::kInternal;
-  }
 
  private:
-  BackendInfo info_;
   std::vector<std::string> kinds_;
   bool wants_expanded_;
 };

@@ -2,95 +2,13 @@
 """Writes moves_golden.json and logic_golden.json: values of the ops that move elements, compare, choose and add up.
 
 By the reference evaluator of ONNX where ONNX defines the op, else by NumPy (tf.strided_slice: its masks as Python
-slices). Arrays have the usual order here (slowest dimension first), so that their flat values are in the order of the
-tensors. Quantized results are q = clip(rint(f32(y) * f32(1/s) + zp)); a NaN is null.
+slices).
 """
-import json, pathlib
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
+from golden import F, Golden, T, onnx_run, quantize
 
-rng = np.random.default_rng(20)
-F = np.float32
-RANGE = {"u8": (0, 255), "i8": (-128, 127), "i16": (-32768, 32767), "i32": (-2**31, 2**31 - 1), "bool": (0, 1)}
-cases = []
-
-
-class T:
-    """A tensor: stored values with their meaning."""
-
-    def __init__(self, dtype, q, scale=1.0, zp=0):
-        self.dtype, self.q, self.scale, self.zp = dtype, np.asarray(q), float(F(scale)), zp
-
-    def json(self):
-        if self.dtype == "f32":
-            values = [None if np.isnan(v) else float(f"{v:.9g}") for v in self.q.ravel()]
-        else:
-            values = [int(v) for v in self.q.ravel()]
-        return {"dtype": self.dtype, "shape": list(self.q.shape[::-1]), "scale": self.scale, "zero_point": self.zp,
-                "values": values}
-
-    def real(self):
-        if self.dtype in ("f32", "bool", "i32"):
-            return self.q
-        return (self.q.astype(np.int64) - self.zp).astype(F) * F(self.scale)
-
-    def like(self, q):
-        return T(self.dtype, q, self.scale, self.zp)
-
-
-def f32(*shape):
-    return T("f32", rng.uniform(-4, 4, shape).astype(F))
-
-
-def ints(dtype, *shape, scale=1.0, zp=0, lo=None, hi=None):
-    least, most = RANGE[dtype]
-    return T(dtype, rng.integers(least if lo is None else lo, (most if hi is None else hi) + 1, shape), scale, zp)
-
-
-def u8(*shape):
-    return ints("u8", *shape, scale=0.026, zp=121)
-
-
-def i8(*shape):
-    return ints("i8", *shape, scale=0.031, zp=-9)
-
-
-def truth(*shape):
-    return ints("bool", *shape)
-
-
-def quantize(y, dtype, scale, zp):
-    inverse = F(1.0 / np.float64(F(scale)))
-    v = np.rint(np.asarray(y).astype(F) * inverse + F(zp))
-    return T(dtype, np.clip(v, *RANGE[dtype]).astype(np.int64), scale, zp)
-
-
-def run(kind, arrays, outputs=1, opset=18, **attributes):
-    """One op of ONNX."""
-    arrays = [np.asarray(a) for a in arrays]
-    ins = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-           for i, a in enumerate(arrays)]
-    outs = [helper.make_tensor_value_info(f"y{i}", TensorProto.UNDEFINED, None) for i in range(outputs)]
-    node = helper.make_node(kind, [i.name for i in ins], [o.name for o in outs], **attributes)
-    graph = helper.make_graph([node], "one", ins, outs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    results = ReferenceEvaluator(model).run(None, {i.name: a for i, a in zip(ins, arrays)})
-    return results if outputs > 1 else results[0]
-
-
-def add(op, attrs, inputs, outputs, steps=0, relative=0.0):
-    cases.append({"op": op, "attrs": attrs, "steps": steps, "relative": relative,
-                  "inputs": [t.json() for t in inputs], "outputs": [t.json() for t in outputs]})
-
-
-def write(name):
-    head = json.dumps({"generator": "moves_golden.py", "onnx": onnx.__version__, "numpy": np.__version__})
-    lines = ",\n".join(json.dumps(c) for c in cases)
-    pathlib.Path(__file__).with_name(name).write_text(f'{{"made_by": {head}, "cases": [\n{lines}\n]}}\n')
-    cases.clear()
-
+g = Golden(__file__, 20, reach=4, source="onnx.reference, numpy")
+f32, ints, u8, i8, truth, add = g.f32, g.ints, g.u8, g.i8, g.truth, g.add
 
 I64 = lambda *v: np.array(v, np.int64)
 
@@ -99,7 +17,7 @@ I64 = lambda *v: np.array(v, np.int64)
 def slice_(x, start, length, step=None):
     ends = [s + n for s, n in zip(start, length)]
     axes = list(range(x.q.ndim - 1, -1, -1))
-    y = run("Slice", [x.q, I64(*start), I64(*ends), I64(*axes), I64(*(step or [1] * len(start)))])
+    y = onnx_run("Slice", [x.q, I64(*start), I64(*ends), I64(*axes), I64(*(step or [1] * len(start)))])
     attrs = {"dims": 0 if step else x.q.ndim, "start": start, "length": length}
     add("Slice", {**attrs, "step": step} if step else attrs, [x], [x.like(y)])
 
@@ -141,10 +59,10 @@ add("StridedSlice", {"begin_dims": [4, 0], "end_dims": [1, 2], "stride_dims": [-
 # ---- parts
 
 for x, axis, slices in ((f32(7, 5, 8), 0, [3, 1, 4]), (f32(7, 8, 5), 1, [2, 6]), (i8(8, 3), 1, [5, 3])):
-    parts = run("Split", [x.q, I64(*slices)], outputs=len(slices), axis=x.q.ndim - 1 - axis)
+    parts = onnx_run("Split", [x.q, I64(*slices)], outputs=len(slices), axis=x.q.ndim - 1 - axis)
     add("Split", {"axis": axis, "slices": slices}, [x], [x.like(p) for p in parts])
 x = u8(6, 4)
-parts = run("Split", [x.q], outputs=3, axis=0, num_outputs=3)
+parts = onnx_run("Split", [x.q], outputs=3, axis=0, num_outputs=3)
 add("Split", {"axis": 1, "slices": []}, [x], [quantize(x.like(p).real(), "i8", 0.05, 7) for p in parts])
 
 for x, axis in ((f32(3, 5, 2), 0), (f32(3, 2, 5), -2), (u8(2, 7), 1), (f32(3), 0)):
@@ -156,9 +74,9 @@ for x, axis in ((f32(3, 5, 2), 0), (f32(3, 2, 5), -2), (u8(2, 7), 1), (f32(3), 0
 
 for x, axis in ((f32(1, 5, 1, 7), [1, 3]), (f32(5, 1, 1), [-2]), (u8(1, 6), [1])):
     onnx_axes = [x.q.ndim - 1 - a % x.q.ndim for a in axis]
-    add("Squeeze", {"axis": axis}, [x], [x.like(run("Squeeze", [x.q, I64(*onnx_axes)]))])
+    add("Squeeze", {"axis": axis}, [x], [x.like(onnx_run("Squeeze", [x.q, I64(*onnx_axes)]))])
 x = f32(1, 5, 1, 7)
-add("Squeeze", {"axis": []}, [x], [x.like(run("Squeeze", [x.q]))])
+add("Squeeze", {"axis": []}, [x], [x.like(onnx_run("Squeeze", [x.q]))])
 
 for axis in range(3):
     parts = [f32(3, 5) for _ in range(3)]
@@ -174,24 +92,24 @@ x = u8(4, 6)
 add("Reverse", {"axis": [0]}, [x], [quantize(np.flip(x.real(), 1), "i8", 0.05, 4)])
 
 for x, multiples in ((f32(3, 5, 2), [2, 3, 1]), (f32(1, 5), [4, 2]), (u8(2, 3), [2, 2]), (ints("i32", 4), [3])):
-    add("Tile", {"multiples": multiples}, [x], [x.like(run("Tile", [x.q, I64(*multiples[::-1])]))])
+    add("Tile", {"multiples": multiples}, [x], [x.like(onnx_run("Tile", [x.q, I64(*multiples[::-1])]))])
 
 for x, shape in ((f32(3, 1, 7), [7, 5, 3]), (f32(7), [7, 5, 3]), (f32(3, 1, 7), [1, 5, 1]), (u8(5, 1), [7, 5])):
-    add("Broadcast", {"shape": shape, "dimensions": []}, [x], [x.like(run("Expand", [x.q, I64(*shape[::-1])]))])
+    add("Broadcast", {"shape": shape, "dimensions": []}, [x], [x.like(onnx_run("Expand", [x.q, I64(*shape[::-1])]))])
 x = f32(3, 7)  # {7, 3} becomes dimensions 0 and 2 of {7, 5, 3}
 wide = x.like(np.repeat(x.q[:, None, :], 5, 1))
 add("Broadcast", {"shape": [7, 5, 3], "dimensions": [0, -1]}, [x], [wide])
 add("Broadcast", {"shape": [3, 5, 7], "dimensions": [2, 0]}, [x], [wide.like(wide.q.transpose(2, 1, 0))])
 
-write("moves_golden.json")
+g.write("moves_golden.json")
 
 # ---- comparisons, logic, choice
 
 RELATIONS = {"Greater": "Greater", "GreaterOrEqual": "GreaterOrEqual", "Less": "Less", "LessOrEqual": "LessOrEqual",
              "Equal": "Equal"}
 for op in [*RELATIONS, "NotEqual"]:
-    relation = lambda x, y, op=op: run(RELATIONS[op], [x, y]) if op in RELATIONS else np.logical_not(run("Equal", [x, y]))
-    x, y = T("f32", rng.integers(-3, 4, (5, 7)).astype(F) / 2), T("f32", rng.integers(-3, 4, (5, 1)).astype(F) / 2)
+    relation = lambda x, y, op=op: onnx_run(RELATIONS[op], [x, y]) if op in RELATIONS else np.logical_not(onnx_run("Equal", [x, y]))
+    x, y = T("f32", g.rng.integers(-3, 4, (5, 7)).astype(F) / 2), T("f32", g.rng.integers(-3, 4, (5, 1)).astype(F) / 2)
     x.q[0, 0] = y.q[1, 0] = np.nan
     add(op, {}, [x, y], [T("bool", relation(x.q, y.q))])
     x, y = ints("i32", 2, 3, 1, lo=16777216, hi=16777219), ints("i32", 5, lo=16777216, hi=16777219)
@@ -202,22 +120,27 @@ for op in [*RELATIONS, "NotEqual"]:
 
 for op, kind in (("LogicalAnd", "And"), ("LogicalOr", "Or")):
     for x, y in ((truth(5, 7), truth(5, 1)), (truth(3, 1), truth(4)), (truth(1), truth(6))):
-        add(op, {}, [x, y], [T("bool", run(kind, [x.q.astype(bool), y.q.astype(bool)]))])
+        add(op, {}, [x, y], [T("bool", onnx_run(kind, [x.q.astype(bool), y.q.astype(bool)]))])
     x, y = ints("i8", 3, 6, lo=-1, hi=1), ints("i8", 3, 6, lo=-1, hi=1)
-    add(op, {}, [x, y], [T("i8", run(kind, [x.q != 0, y.q != 0]))])
+    add(op, {}, [x, y], [T("i8", onnx_run(kind, [x.q != 0, y.q != 0]))])
 
 for c, x, y in ((truth(3, 5), f32(3, 5), f32(3, 5)), (truth(3, 1), f32(2, 1, 5), f32(1)),
                 (ints("i8", 4, lo=-1, hi=1), ints("i32", 3, 4), ints("i32", 1))):
-    y_ = run("Where", [c.q != 0, x.q.astype(F if x.dtype == "f32" else np.int32),
+    y_ = onnx_run("Where", [c.q != 0, x.q.astype(F if x.dtype == "f32" else np.int32),
                        y.q.astype(F if x.dtype == "f32" else np.int32)])
     add("Select", {}, [c, x, y], [x.like(y_)])
 c, x, y = truth(3, 5), u8(3, 5), i8(3, 5)
-add("Select", {}, [c, x, y], [quantize(run("Where", [c.q != 0, x.real(), y.real()]), "u8", 0.04, 100)])
+add("Select", {}, [c, x, y], [quantize(onnx_run("Where", [c.q != 0, x.real(), y.real()]), "u8", 0.04, 100)])
+
+# Quantized: what stands for 0 is false, and 1 is stored as the result's type stores it.
+x, y = T("i8", [3, 3, 0, 4, -128, 127], 0.5, 3), T("i8", [[-9], [5]], 0.25, -9)
+for op, kind in (("LogicalAnd", "And"), ("LogicalOr", "Or")):
+    add(op, {}, [x, y], [quantize(onnx_run(kind, [x.real() != 0, y.real() != 0]), "i8", 0.5, -7)])
 
 # ---- arithmetic
 
 parts = [f32(3, 5), f32(5), f32(2, 1, 1)]
-add("AddN", {"num_inputs": 3}, parts, [T("f32", run("Sum", [p.q for p in parts]))], relative=4e-7)
+add("AddN", {"num_inputs": 3}, parts, [T("f32", onnx_run("Sum", [p.q for p in parts]))], relative=4e-7)
 parts = [ints("i32", 4, lo=-10**9, hi=10**9) for _ in range(2)]
 add("AddN", {"num_inputs": 2}, parts, [T("i32", parts[0].q + parts[1].q)])
 parts = [u8(3, 5), i8(3, 5), u8(3, 5), i8(3, 1)]
@@ -227,19 +150,19 @@ add("AddN", {"num_inputs": 4}, parts, [quantize(total, "u8", 0.07, 110)])
 for fmod in (0, 1):
     x, y = ints("i32", 5, 7, lo=-99, hi=99), ints("i32", 7, lo=1, hi=9)
     y.q = y.q * np.array([1, -1, 1, -1, 1, -1, 1])
-    add("Mod", {"fmod": fmod}, [x, y], [T("i32", run("Mod", [x.q, y.q], fmod=fmod))])
-    x, y = f32(5, 7), T("f32", rng.uniform(0.3, 2, (5, 1)).astype(F))
-    add("Mod", {"fmod": fmod}, [x, y], [T("f32", run("Mod", [x.q, y.q], fmod=1))], relative=4e-7)
+    add("Mod", {"fmod": fmod}, [x, y], [T("i32", onnx_run("Mod", [x.q, y.q], fmod=fmod))])
+    x, y = f32(5, 7), T("f32", g.rng.uniform(0.3, 2, (5, 1)).astype(F))
+    add("Mod", {"fmod": fmod}, [x, y], [T("f32", onnx_run("Mod", [x.q, y.q], fmod=1))], relative=4e-7)
     # Powers of two: every step is exact.
     x, y = ints("i8", 4, 9, scale=1 / 32, zp=-3), ints("u8", 4, 9, scale=1 / 32, zp=0, lo=1)
-    r = run("Mod", [x.real(), y.real()], fmod=1)
+    r = onnx_run("Mod", [x.real(), y.real()], fmod=1)
     r = r if fmod else np.where(r < 0, r + y.real(), r)
     add("Mod", {"fmod": fmod}, [x, y], [quantize(r, "i16", 1 / 64, 5)])
 
 for x in (f32(5, 7), T("f32", np.array([0.0, 1e-3, -0.5, 2.5, -6.0, 12.0], F))):
-    add("Erf", {}, [x], [T("f32", run("Erf", [x.q.astype(np.float64)]))], relative=4e-7)
+    add("Erf", {}, [x], [T("f32", onnx_run("Erf", [x.q.astype(np.float64)]))], relative=4e-7)
 x = i8(5, 7)
-add("Erf", {}, [x], [quantize(run("Erf", [x.real().astype(np.float64)]), "i8", 1 / 127, 0)], steps=1)
+add("Erf", {}, [x], [quantize(onnx_run("Erf", [x.real().astype(np.float64)]), "i8", 1 / 127, 0)], steps=1)
 
 for ratio in (0.75, -1.3):
     x = f32(5, 7)
@@ -247,4 +170,4 @@ for ratio in (0.75, -1.3):
 x = u8(5, 7)
 add("Dropout", {"ratio": 0.375}, [x], [quantize(x.real() * F(0.375), "u8", 0.01, 128)])
 
-write("logic_golden.json")
+g.write("logic_golden.json")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes pointwise_golden.json: values of every point-wise op, computed with NumPy alone.
 
-Float results in float64; integer results in float32 by the rule q = clip(rint(y * (1/s) + zp)).
+Float results in float64, integer results in float32.
 """
-import json, math, pathlib
+import math
 import numpy as np
+from golden import F, Golden, T
 
-rng = np.random.default_rng(2024)
+g = Golden(__file__, 2024, digits=17, relative=4e-7, absolute=1e-7)
 erf = np.vectorize(math.erf)
 SQRT_HALF = math.sqrt(0.5)
 
@@ -17,7 +18,6 @@ def gelu(x, approximate):
     return 0.5 * x * (1 + erf(x * SQRT_HALF))
 
 
-F = np.float32
 # name: (attributes, formula over arrays of one dtype, lowest and highest input, steps allowed)
 # The formula takes constants as F so that a float32 array stays float32.
 UNARY = {
@@ -79,101 +79,50 @@ BINARY = {
     "FloorDiv": [({}, lambda x, y: np.floor(x.astype(F) / y.astype(F)), 0.5, 4, 0)],
     "Prelu": [({"axis": 1}, lambda x, y: np.where(x >= 0, x, x * y), -4, 4, 0)],
 }
-RANGE = {"u8": (0, 255), "i8": (-128, 127), "i16": (-32768, 32767), "i32": (-2**31, 2**31 - 1)}
 
 
-def real(t, q):
-    """The float32 numbers that stored values stand for."""
-    if t["dtype"] == "f32":
-        return q.astype(F)
-    return (q - t["zero_point"]).astype(F) * F(t["scale"])
+def f32(*values):
+    return T("f32", np.array(values, F))
 
 
-def quantize(t, y):
-    if t["dtype"] == "f32":
-        return y
-    lo, hi = RANGE[t["dtype"]]
-    return np.clip(np.rint(y * F(1 / np.float64(F(t["scale"]))) + F(t["zero_point"])), lo, hi)
+def case(op, attrs, formula, steps, inputs, out):
+    y = formula(*(t.double() if out.dtype == "f32" else t.real() for t in inputs))
+    g.add(op, attrs, inputs, [out.of(y)], steps=steps)
 
 
-def tensor(dtype, shape, scale=1.0, zero_point=0):
-    return {"dtype": dtype, "shape": shape, "scale": scale, "zero_point": zero_point}
+F32 = f32()
+for op, rows in UNARY.items():
+    for attrs, formula, lo, hi, steps in rows:
+        for n, x, y in ((7, F32, F32),
+                        (9, T("u8", [], 0.0625, 120), T("u8", [], 0.05, 90)),
+                        (7, T("i16", [], 0.002), T("i8", [], 0.04, -9))):
+            case(op, attrs, formula, steps, [x.of(g.f32(n, lo=lo, hi=hi).q)], y)
+for op, rows in BINARY.items():
+    for attrs, formula, lo, hi, steps in rows:
+        for x, y in ((F32, F32), (T("u8", [], 0.03125, 120), T("u8", [], 0.07, 80)),
+                     (T("i8", [], 0.0625, -5), T("i16", [], 0.003, 12))):
+            case(op, attrs, formula, steps, [x.of(g.f32(*shape, lo=lo, hi=hi).q) for shape in ((2, 2, 3), (2, 1))], y)
 
+# ---- by hand
 
-def draw(t, lo, hi):
-    """Stored values; shapes list the fastest dimension first, NumPy's last."""
-    x = rng.uniform(lo, hi, t["shape"][::-1])
-    return x.astype(F) if t["dtype"] == "f32" else quantize(t, x.astype(F)).astype(np.int64)
+# Whole numbers: exact, saturating.
+top, low = 2**31 - 1, -2**31
+x, y = np.array([top, low, 16777217, 46341]), np.array([top, -1, 3, 46341])
+for op, exact in (("Add", x + y), ("Sub", x - y), ("Multiply", x * y), ("Minimum", np.minimum(x, y)),
+                  ("Maximum", np.maximum(x, y))):
+    g.add(op, {}, [T("i32", x), T("i32", y)], [T("i32", np.clip(exact, low, top))])
+# Halves to even; truncation toward 0; the stored number, not the real one.
+g.add("Round", {}, [f32(0.5, 1.5, 2.5, -0.5, -1.5, -2.5)], [f32(0, 2, 2, 0, -2, -2)])
+g.add("Cast", {}, [f32(1.9, -1.9, 300, -300, 0, 127.5)], [T("i8", [1, -1, 127, -128, 0, 127], 0.5, 3)])
+g.add("Cast", {}, [T("u8", [0, 100, 255], 0.25, 100)], [f32(0, 100, 255)])
+g.add("Cast", {}, [f32(0, 0.25, -3, 1, -0.0, 9)], [T("bool", [0, 1, 1, 1, 0, 1])])
+g.add("LogicalNot", {}, [T("i8", [0, 1, -7, 127])], [T("bool", [1, 0, 0, 0])])
+g.add("LogicalNot", {}, [T("bool", [[0, 1, 1], [1, 0, 0]])], [T("i8", [[1, 0, 0], [0, 1, 1]])])
+g.add("LogicalNot", {}, [T("i8", [3, 0, 4, -128], 0.5, 3)], [T("i8", [-3, -7, -7, -7], 0.25, -7)])
+# A slope with one extent other than 1 goes along the axis, though dimension 0 would fit as well.
+g.add("Prelu", {"axis": 1}, [T("f32", [[-1, -2], [-3, -4]]), f32(10, 100)], [T("f32", [[-10, -20], [-300, -400]])])
+# Division by zero: infinities, which saturate.
+for op in ("Div", "FloorDiv"):
+    g.add(op, {}, [f32(1, -1), f32(0)], [T("u8", [255, 0], 0.1, 10)])
 
-
-def numbers(a):
-    return [float(v) if np.issubdtype(a.dtype, np.floating) else int(v) for v in a.reshape(-1)]
-
-
-def case(op, attrs, formula, steps, inputs, stored, out):
-    reals = [real(t, q) for t, q in zip(inputs, stored)]
-    integer = out["dtype"] != "f32"
-    y = formula(*reals) if integer else formula(*[r.astype(np.float64) for r in reals])
-    y = quantize(out, y.astype(F)).astype(np.int64) if integer else np.asarray(y, np.float64)
-    ins = [dict(t, values=numbers(q)) for t, q in zip(inputs, stored)]
-    return {"op": op, "attrs": attrs, "steps": steps, "inputs": ins,
-            "output": dict(out, shape=list(y.shape[::-1]), values=numbers(y))}
-
-
-def all_cases():
-    for op, rows in UNARY.items():
-        for attrs, formula, lo, hi, steps in rows:
-            for x, y in ((tensor("f32", [7]), tensor("f32", [])),
-                         (tensor("u8", [9], 0.0625, 120), tensor("u8", [], 0.05, 90)),
-                         (tensor("i16", [7], 0.002, 0), tensor("i8", [], 0.04, -9))):
-                yield case(op, attrs, formula, steps, [x], [draw(x, lo, hi)], y)
-    for op, rows in BINARY.items():
-        for attrs, formula, lo, hi, steps in rows:
-            for dtype, scale, zero, out in (("f32", 1.0, 0, tensor("f32", [])),
-                                            ("u8", 0.03125, 120, tensor("u8", [], 0.07, 80)),
-                                            ("i8", 0.0625, -5, tensor("i16", [], 0.003, 12))):
-                x, y = tensor(dtype, [3, 2, 2], scale, zero), tensor(dtype, [1, 2], scale, zero)
-                yield case(op, attrs, formula, steps, [x, y], [draw(x, lo, hi), draw(y, lo, hi)], out)
-    # Whole numbers: exact, saturating.
-    top, low = 2**31 - 1, -2**31
-    x, y = np.array([top, low, 16777217, 46341]), np.array([top, -1, 3, 46341])
-    i32 = tensor("i32", [4])
-    for op, exact in (("Add", x + y), ("Sub", x - y), ("Multiply", x * y),
-                      ("Minimum", np.minimum(x, y)), ("Maximum", np.maximum(x, y))):
-        yield {"op": op, "attrs": {}, "steps": 0,
-               "inputs": [dict(i32, values=numbers(x)), dict(i32, values=numbers(y))],
-               "output": dict(i32, values=numbers(np.clip(exact, low, top)))}
-    # Halves to even; truncation toward 0; the stored number, not the real one.
-    halves = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5]
-    f6 = tensor("f32", [6])
-    yield {"op": "Round", "attrs": {}, "steps": 0, "inputs": [dict(f6, values=halves)],
-           "output": dict(f6, values=[0.0, 2.0, 2.0, 0.0, -2.0, -2.0])}
-    yield {"op": "Cast", "attrs": {}, "steps": 0,
-           "inputs": [dict(f6, values=[1.9, -1.9, 300.0, -300.0, 0.0, 127.5])],
-           "output": dict(tensor("i8", [6], 0.5, 3), values=[1, -1, 127, -128, 0, 127])}
-    yield {"op": "Cast", "attrs": {}, "steps": 0,
-           "inputs": [dict(tensor("u8", [3], 0.25, 100), values=[0, 100, 255])],
-           "output": dict(tensor("f32", [3]), values=[0.0, 100.0, 255.0])}
-    yield {"op": "Cast", "attrs": {}, "steps": 0,
-           "inputs": [dict(f6, values=[0.0, 0.25, -3.0, 1.0, -0.0, 9.0])],
-           "output": dict(tensor("bool", [6]), values=[0, 1, 1, 1, 0, 1])}
-    yield {"op": "LogicalNot", "attrs": {}, "steps": 0,
-           "inputs": [dict(tensor("i8", [4]), values=[0, 1, -7, 127])],
-           "output": dict(tensor("bool", [4]), values=[1, 0, 0, 0])}
-    # A slope with one extent other than 1 goes along the axis, though dimension 0 would fit as well.
-    yield {"op": "Prelu", "attrs": {"axis": 1}, "steps": 0,
-           "inputs": [dict(tensor("f32", [2, 2]), values=[-1.0, -2.0, -3.0, -4.0]),
-                      dict(tensor("f32", [2]), values=[10.0, 100.0])],
-           "output": dict(tensor("f32", [2, 2]), values=[-10.0, -20.0, -300.0, -400.0])}
-    # Division by zero: infinities, which saturate.
-    three = [dict(tensor("f32", [2]), values=[1.0, -1.0]), dict(tensor("f32", [1]), values=[0.0])]
-    for op in ("Div", "FloorDiv"):
-        yield {"op": op, "attrs": {}, "steps": 0, "inputs": three,
-               "output": dict(tensor("u8", [2], 0.1, 10), values=[255, 0])}
-
-
-if __name__ == "__main__":
-    path = pathlib.Path(__file__).with_suffix(".json")
-    lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in all_cases())
-    path.write_text("[\n" + lines + "\n]\n")
-    print(path.name, path.stat().st_size, "bytes")
+g.write()

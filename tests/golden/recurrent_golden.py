@@ -1,70 +1,29 @@
 #!/usr/bin/env python3
 """Writes recurrent_golden.json: values of the recurrent ops, by onnxruntime where ONNX defines them, else by NumPy.
 
-Arrays have the usual order here ((time, batch, feature) and so on), so that their flat values are in the order of the
-tensors. NumPy's formulas are those of NNAPI and TFLite, in float64; integer results are
-q = clip(rint(f32(y) * f32(1/s) + zp)). Each case names what computed it.
+NumPy's formulas are those of NNAPI and TFLite, in float64. Sequences are (time, batch, feature) until `major`.
 """
-import json, pathlib
 import numpy as np
-import onnx, onnxruntime
-from onnx import TensorProto, helper
+from golden import F, Golden, T, quantize, runtime_run
 
-rng = np.random.default_rng(2026)
-F = np.float32
-RANGE = {"u8": (0, 255), "i8": (-128, 127), "i32": (-2**31, 2**31 - 1)}
-ORT, NUMPY = f"onnxruntime {onnxruntime.__version__}", f"numpy {np.__version__}"
-cases = []
-
-
-class T:
-    """A tensor: stored values with their meaning."""
-
-    def __init__(self, dtype, q, scale=1.0, zp=0):
-        self.dtype, self.q, self.zp, self.scale = dtype, np.asarray(q), zp, float(F(scale))
-
-    def json(self):
-        return {"dtype": self.dtype, "shape": list(self.q.shape[::-1]), "scale": self.scale, "zero_point": self.zp,
-                "values": [float(f"{v:.9g}") if self.dtype == "f32" else v.item() for v in self.q.ravel()]}
-
-    def real(self):
-        return self.q.astype(np.float64) if self.dtype == "f32" else ((self.q - self.zp).astype(F) * F(self.scale)).astype(np.float64)
+g = Golden(__file__, 2026, absolute=2e-6)
+ints = g.ints
+ORT, NUMPY = "onnxruntime", "numpy"
 
 
 def f32(*shape, reach=1.0):
-    return T("f32", rng.uniform(-reach, reach, shape).astype(F))
+    return g.f32(*shape, lo=-reach, hi=reach)
 
 
-def ints(dtype, *shape, scale=1.0, zp=0, lo=None, hi=None):
-    least, most = RANGE[dtype]
-    return T(dtype, rng.integers(least if lo is None else lo, (most if hi is None else hi) + 1, shape), scale, zp)
-
-
-def result(y, dtype="f32", scale=1.0, zp=0):
-    if dtype == "f32":
-        return T("f32", y)
-    inverse = F(1.0 / np.float64(F(scale)))
-    return T(dtype, np.clip(np.rint(np.asarray(y).astype(F) * inverse + F(zp)), *RANGE[dtype]).astype(np.int64), scale, zp)
-
-
-def add(source, op, attrs, inputs, outputs, tolerance=2e-6):
-    cases.append({"op": op, "source": source, "attrs": attrs, "tolerance": tolerance,
-                  "inputs": [t.json() if t is not None else None for t in inputs],
-                  "outputs": [t.json() for t in outputs]})
+def add(source, op, attrs, inputs, outputs):
+    g.add(op, attrs, inputs, outputs, source)
 
 
 def ort(kind, x, w, r, b, h, c=None, directions=1, **attrs):
     """One ONNX node on real arrays; directions first, as ONNX has it. Y is (time, direction, batch, unit)."""
-    named = {"x": x, "w": w, "r": r, "b": b, "h": h, "c": c}
-    names = ["x", "w", "r", "b", "", "h"] + (["c"] if c is not None else [])
-    outputs = ["y", "yh"] + (["yc"] if c is not None else [])
-    node = helper.make_node(kind, [n if n and named[n] is not None else "" for n in names], outputs,
-                            hidden_size=r.shape[-1], direction="bidirectional" if directions == 2 else "forward", **attrs)
-    given = {n: v.astype(F) for n, v in named.items() if v is not None}
-    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info(n, TensorProto.FLOAT, v.shape) for n, v in given.items()],
-                              [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in outputs])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
-    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, given)
+    inputs = [v if v is None else v.astype(F) for v in (x, w, r, b, None, h, c)]
+    return runtime_run(kind, inputs if c is not None else inputs[:-1], 14, outputs=3 if c is not None else 2,
+                       hidden_size=r.shape[-1], direction="bidirectional" if directions == 2 else "forward", **attrs)
 
 
 def major(x, time_major):
@@ -73,7 +32,7 @@ def major(x, time_major):
 
 
 def stack(parts):
-    return np.stack([p.real() for p in parts])[None] if parts[0].q.ndim == 1 else np.concatenate([p.real() for p in parts])[None]
+    return np.stack([p.double() for p in parts])[None] if parts[0].q.ndim == 1 else np.concatenate([p.double() for p in parts])[None]
 
 
 # ---- RNN
@@ -86,9 +45,9 @@ def rnn_direction(i, u, b):
 
 
 def ort_rnn(x, directions, act):
-    w, r = (np.stack([d[k].real() for d in directions]) for k in (0, 1))
-    b = np.stack([np.concatenate([d[2].real(), d[3].real()]) for d in directions])
-    h = np.stack([d[4].real() for d in directions])
+    w, r = (np.stack([d[k].double() for d in directions]) for k in (0, 1))
+    b = np.stack([np.concatenate([d[2].double(), d[3].double()]) for d in directions])
+    h = np.stack([d[4].double() for d in directions])
     return ort("RNN", x, w, r, b, h, directions=len(directions), activations=[ONNX_ACT[act]] * len(directions))
 
 
@@ -125,12 +84,12 @@ ACT = {"NONE": lambda v: v, "TANH": np.tanh, "SIGMOID": sigmoid, "RELU": lambda 
 def numpy_rnn(x, d, act, aux=None, aux_weight=None):
     """Integer biases count in scale(x) * scale(weight_i), scale(h) * scale(weight_h)."""
     w, r, bi, bh, h = d
-    biases = [b.q * float(F(data.scale) * F(weight.scale)) if b.dtype == "i32" else b.real()
+    biases = [b.q * float(F(data.scale) * F(weight.scale)) if b.dtype == "i32" else b.double()
               for b, data, weight in ((bi, x, w), (bh, h, r))]
-    state, ys = h.real(), []
+    state, ys = h.double(), []
     for t in range(x.q.shape[0]):
-        driven = x.real()[t] @ w.real().T + (0 if aux is None else aux.real()[t] @ aux_weight.real().T)
-        state = ACT[act](driven + biases[0] + state @ r.real().T + biases[1])
+        driven = x.double()[t] @ w.double().T + (0 if aux is None else aux.double()[t] @ aux_weight.double().T)
+        state = ACT[act](driven + biases[0] + state @ r.double().T + biases[1])
         ys.append(state)
     return np.stack(ys), state
 
@@ -144,20 +103,20 @@ d = [ints("i8", 5, 4, scale=0.006), ints("i8", 5, 5, scale=0.006), ints("i32", 5
      ints("i32", 5, lo=-9000, hi=9000), ints("u8", 2, 5, scale=1 / 128, zp=120)]
 y, yh = numpy_rnn(x, d, "TANH")
 add(NUMPY, "UnidirectionalSequenceRnn", {"act_type": "TANH", "time_major": True}, [x, *d],
-    [result(yh, "u8", 1 / 127, 128), result(y, "i8", 1 / 128, 0)])
+    [quantize(yh, "u8", 1 / 127, 128), quantize(y, "i8", 1 / 128, 0)])
 packed = [T(t.dtype, t.q[None], t.scale, t.zp) for t in d]
 bias = T("i32", np.concatenate([d[2].q, d[3].q])[None])
 add(NUMPY, "UnidirectionalSequenceRnnExt", {"act_type": "TANH"}, [x, packed[0], packed[1], bias, packed[4]],
-    [result(yh[None], "u8", 1 / 127, 128), result(y[:, None], "i8", 1 / 128, 0)])
+    [quantize(yh[None], "u8", 1 / 127, 128), quantize(y[:, None], "i8", 1 / 128, 0)])
 e = [ints(t.dtype, *t.q.shape, scale=t.scale, zp=t.zp, lo=-9000 if t.dtype == "i32" else None, hi=9000 if t.dtype == "i32" else None)
      for t in d]
 yb, hb = numpy_rnn(T(x.dtype, x.q[::-1], x.scale, x.zp), e, "TANH")
 add(NUMPY, "BidirectionalSequenceRnn", {"act_type": "TANH", "time_major": True, "merge_outputs": True}, [x, *d, *e],
-    [result(np.concatenate([yh, hb], axis=-1), "u8", 1 / 127, 128), result(np.concatenate([y, yb[::-1]], axis=-1), "i8", 1 / 128, 0)])
+    [quantize(np.concatenate([yh, hb], axis=-1), "u8", 1 / 127, 128), quantize(np.concatenate([y, yb[::-1]], axis=-1), "i8", 1 / 128, 0)])
 packed = [T(a.dtype, np.stack([a.q, b.q]), a.scale, a.zp) for a, b in zip(d, e)]
 bias = T("i32", np.stack([np.concatenate([t[2].q, t[3].q]) for t in (d, e)]))
 add(NUMPY, "BidirectionalSequenceRnnExt", {"act_type": "TANH"}, [x, packed[0], packed[1], bias, packed[4]],
-    [result(np.stack([yh, hb]), "u8", 1 / 127, 128), result(np.stack([y, yb[::-1]], axis=1), "i8", 1 / 128, 0)])
+    [quantize(np.stack([yh, hb]), "u8", 1 / 127, 128), quantize(np.stack([y, yb[::-1]], axis=1), "i8", 1 / 128, 0)])
 fw, bw = rnn_direction(3, 4, 2), rnn_direction(3, 6, 2)
 x, aux, fa, ba = f32(4, 2, 3), f32(4, 2, 7), f32(4, 7, reach=0.5), f32(6, 7, reach=0.5)
 back = lambda t: T("f32", t.q[::-1])
@@ -174,8 +133,8 @@ def gru_operands(i, u, b):
 
 
 def ort_gru(x, w, r, b, d, h, after):
-    bias = np.concatenate([*(t.real() for t in b), *(t.real() for t in d)])[None]
-    return ort("GRU", x, stack(w), stack(r), bias, h.real()[None], linear_before_reset=int(after))
+    bias = np.concatenate([*(t.double() for t in b), *(t.double() for t in d)])[None]
+    return ort("GRU", x, stack(w), stack(r), bias, h.double()[None], linear_before_reset=int(after))
 
 
 for after in (True, False):
@@ -194,15 +153,15 @@ for after in (True, False):
 
 def numpy_gru(x, h, w, r, b, d, act, ract, after):
     """x and h are tensors of one step; integer biases as in numpy_rnn."""
-    of = lambda bias, data, weight: bias.q * float(F(data.scale) * F(weight.scale)) if bias.dtype == "i32" else bias.real()
-    wx = [x.real() @ w[g].real().T + of(b[g], x, w[g]) for g in range(3)]
-    state = h.real()
-    uh = [state @ r[g].real().T + of(d[g], h, r[g]) for g in range(3)]
+    of = lambda bias, data, weight: bias.q * float(F(data.scale) * F(weight.scale)) if bias.dtype == "i32" else bias.double()
+    wx = [x.double() @ w[g].double().T + of(b[g], x, w[g]) for g in range(3)]
+    state = h.double()
+    uh = [state @ r[g].double().T + of(d[g], h, r[g]) for g in range(3)]
     z, reset = (ACT[ract](wx[g] + uh[g]) for g in (0, 1))
     if after:
         candidate = ACT[act](wx[2] + reset * uh[2])
     else:
-        candidate = ACT[act](wx[2] + (reset * state) @ r[2].real().T + of(d[2], h, r[2]))
+        candidate = ACT[act](wx[2] + (reset * state) @ r[2].double().T + of(d[2], h, r[2]))
     return (1 - z) * candidate + z * state
 
 
@@ -217,9 +176,9 @@ for after in (True, False):
     b, d = ([ints("i32", 5, lo=-9000, hi=9000) for _ in range(3)] for _ in range(2))
     y = numpy_gru(x, h, w, r, b, d, "TANH", "SIGMOID", after)
     add(NUMPY, "GRUCell", {"num_units": 5, "reset_after": after}, [x, h, *w, *r, *b, *d],
-        [result(y, "u8", 1 / 127, 128), result(y, "i8", 1 / 128, 0)])
+        [quantize(y, "u8", 1 / 127, 128), quantize(y, "i8", 1 / 128, 0)])
     add(NUMPY, "UnidirectionalSequenceGRU", {"num_units": 5, "reset_after": after},
-        [T(x.dtype, x.q[None], x.scale, x.zp), h, *w, *r, *b, *d], [result(y, "u8", 1 / 127, 128), result(y, "i8", 1 / 128, 0)])
+        [T(x.dtype, x.q[None], x.scale, x.zp), h, *w, *r, *b, *d], [quantize(y, "u8", 1 / 127, 128), quantize(y, "i8", 1 / 128, 0)])
 
 # ---- LSTM: gates in the order i f c o here, i o f c in ONNX
 
@@ -232,9 +191,9 @@ def lstm_operands(i, u, s=None, weight=None):
 def ort_lstm(x, directions, hs, cs):
     order = (0, 3, 1, 2)
     w, r = (np.concatenate([stack([o[k][g] for g in order]) for o in directions]) for k in ("w", "r"))
-    b = np.stack([np.concatenate([*(o["b"][g].real() for g in order), *(o["d"][g].real() if "d" in o else 0 * o["b"][g].real() for g in order)])
+    b = np.stack([np.concatenate([*(o["b"][g].double() for g in order), *(o["d"][g].double() if "d" in o else 0 * o["b"][g].double() for g in order)])
                   for o in directions])
-    return ort("LSTM", x, w, r, b, np.stack([h.real() for h in hs]), np.stack([c.real() for c in cs]), directions=len(directions))
+    return ort("LSTM", x, w, r, b, np.stack([h.double() for h in hs]), np.stack([c.double() for c in cs]), directions=len(directions))
 
 
 def lstm_inputs(x, h, c, o):
@@ -278,21 +237,21 @@ for time_major, sequences in ((True, True), (False, True), (True, False)):
 
 def numpy_lstm(x, h, c, o, ract="SIGMOID", cell_clip=0.0, forget_bias=0.0):
     """All peepholes look at the previous cell state, as TIM-VX does it."""
-    state, cell, ys = h.real(), c.real(), []
+    state, cell, ys = h.double(), c.double(), []
     coupled = o["w"][0] is None
     for t in range(x.q.shape[0]):
         gates = [None] * 4
         for g in range(1 if coupled else 0, 4):
-            v = x.real()[t] @ o["w"][g].real().T + state @ o["r"][g].real().T
+            v = x.double()[t] @ o["w"][g].double().T + state @ o["r"][g].double().T
             if "aux" in o:
-                v = v + o["aux"].real()[t] @ o["aux_weight"][g].real().T
+                v = v + o["aux"].double()[t] @ o["aux_weight"][g].double().T
             if "d" in o:
-                v = v + o["d"][g].real()
+                v = v + o["d"][g].double()
             if "p" in o and g != 2:
-                v = v + o["p"][min(g, 2)].real() * cell
+                v = v + o["p"][min(g, 2)].double() * cell
             if "n" in o:
-                v = (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-8) * o["n"][g].real()
-            gates[g] = v + o["b"][g].real()
+                v = (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-8) * o["n"][g].double()
+            gates[g] = v + o["b"][g].double()
         i, f, g, out = gates
         f = ACT[ract](f + forget_bias)
         i = 1 - f if coupled else ACT[ract](i)
@@ -301,7 +260,7 @@ def numpy_lstm(x, h, c, o, ract="SIGMOID", cell_clip=0.0, forget_bias=0.0):
             cell = np.clip(cell, -cell_clip, cell_clip)
         state = ACT[ract](out) * np.tanh(cell)
         if "projection" in o:
-            state = state @ o["projection"].real().T + o["projection_bias"].real()
+            state = state @ o["projection"].double().T + o["projection_bias"].double()
         ys.append(state)
     return np.stack(ys), state, cell
 
@@ -321,7 +280,7 @@ def full(u, s, i=3):
 def add_lstm(o, x, h, c, state_types=("f32", 1, 0), **attrs):
     y, yh, yc = numpy_lstm(x, h, c, o, attrs.get("recurrent_act_type", "SIGMOID"), attrs.get("cell_clip", 0.0), attrs.get("forget_bias", 0.0))
     add(NUMPY, "UnidirectionalSequenceLstm", lstm_attrs(**attrs), lstm_inputs(x, h, c, o),
-        [result(y, *state_types), result(yh, *state_types), T("f32", yc)])
+        [quantize(y, *state_types), quantize(yh, *state_types), T("f32", yc)])
 
 
 sizes = lambda u, s: (f32(3, 2, 3), f32(2, s), f32(2, u))
@@ -345,8 +304,8 @@ x, hs, cs = ints("u8", 3, 2, 3, scale=1 / 127, zp=128), [f32(2, 5), f32(2, 5)], 
 fw, bw = o, lstm_operands(3, 5, weight=lambda *shape: ints("i8", *shape, scale=0.007))
 one, two = numpy_lstm(x, hs[0], cs[0], fw), numpy_lstm(T(x.dtype, x.q[::-1], x.scale, x.zp), hs[1], cs[1], bw)
 add(NUMPY, "BidirectionalSequenceLstm", lstm_attrs(), bi_inputs(x, fw, bw, hs, cs),
-    [result(one[0], "u8", 1 / 127, 128), T("f32", one[1]), T("f32", one[2]),
-     result(two[0][::-1], "i8", 1 / 128, 0), T("f32", two[1]), T("f32", two[2])])
+    [quantize(one[0], "u8", 1 / 127, 128), T("f32", one[1]), T("f32", one[2]),
+     quantize(two[0][::-1], "i8", 1 / 128, 0), T("f32", two[1]), T("f32", two[2])])
 
 # ---- SVDF: one filter at a time
 
@@ -370,5 +329,4 @@ for rank, units, memory, keep, biased in ((1, 4, 10, 10, True), (2, 3, 6, 6, Fal
     inputs = [x, state, wf, wt] + ([bias] if biased else [])
     add(NUMPY, "Svdf", {"rank": rank, "num_units": units, "spectrogram_length": memory}, inputs, [T("f32", y), T("f32", after)])
 
-path = pathlib.Path(__file__).with_suffix(".json")
-path.write_text("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
+g.write()

@@ -1,97 +1,13 @@
 #!/usr/bin/env python3
 """Writes reduce_golden.json and index_golden.json: values of the ops that reduce, multiply matrices and follow indices.
 
-By the reference evaluator of ONNX where ONNX defines the op, else by NumPy. Arrays have the usual order here (slowest dimension first), so that their flat values are in the order of the
-tensors. Quantized results are q = clip(rint(f32(y) * f32(1/s) + zp)); a NaN is null.
+By the reference evaluator of ONNX where ONNX defines the op, else by NumPy.
 """
-import json, pathlib
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
+from golden import F, Golden, T, onnx_run, quantize
 
-rng = np.random.default_rng(60)
-F = np.float32
-RANGE = {"u8": (0, 255), "i8": (-128, 127), "i16": (-32768, 32767), "i32": (-2**31, 2**31 - 1), "bool": (0, 1)}
-cases = []
-
-
-class T:
-    """A tensor: stored values with their meaning."""
-
-    def __init__(self, dtype, q, scale=1.0, zp=0):
-        self.dtype, self.q, self.scale, self.zp = dtype, np.asarray(q), float(F(scale)), zp
-
-    def json(self):
-        if self.dtype == "f32":
-            values = [None if np.isnan(v) else float(f"{v:.9g}") for v in self.q.ravel()]
-        else:
-            values = [int(v) for v in self.q.ravel()]
-        return {"dtype": self.dtype, "shape": list(self.q.shape[::-1]), "scale": self.scale, "zero_point": self.zp,
-                "values": values}
-
-    def real(self):
-        if self.dtype in ("f32", "bool", "i32"):
-            return self.q
-        return (self.q.astype(np.int64) - self.zp).astype(F) * F(self.scale)
-
-    def like(self, q):
-        return T(self.dtype, q, self.scale, self.zp)
-
-
-def f32(*shape):
-    return T("f32", rng.uniform(-4, 4, shape).astype(F))
-
-
-def ints(dtype, *shape, scale=1.0, zp=0, lo=None, hi=None):
-    least, most = RANGE[dtype]
-    return T(dtype, rng.integers(least if lo is None else lo, (most if hi is None else hi) + 1, shape), scale, zp)
-
-
-def u8(*shape):
-    return ints("u8", *shape, scale=0.026, zp=121)
-
-
-def i8(*shape):
-    return ints("i8", *shape, scale=0.031, zp=-9)
-
-
-def truth(*shape):
-    return ints("bool", *shape)
-
-
-def quantize(y, dtype, scale, zp):
-    inverse = F(1.0 / np.float64(F(scale)))
-    v = np.rint(np.asarray(y).astype(F) * inverse + F(zp))
-    return T(dtype, np.clip(v, *RANGE[dtype]).astype(np.int64), scale, zp)
-
-
-def run(kind, arrays, outputs=1, opset=18, **attributes):
-    """One op of ONNX."""
-    arrays = [np.asarray(a) for a in arrays]
-    ins = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-           for i, a in enumerate(arrays)]
-    outs = [helper.make_tensor_value_info(f"y{i}", TensorProto.UNDEFINED, None) for i in range(outputs)]
-    node = helper.make_node(kind, [i.name for i in ins], [o.name for o in outs], **attributes)
-    graph = helper.make_graph([node], "one", ins, outs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    results = ReferenceEvaluator(model).run(None, {i.name: a for i, a in zip(ins, arrays)})
-    return results if outputs > 1 else results[0]
-
-
-def add(op, attrs, inputs, outputs, steps=0, relative=0.0):
-    cases.append({"op": op, "attrs": attrs, "steps": steps, "relative": relative,
-                  "inputs": [t.json() for t in inputs], "outputs": [t.json() for t in outputs]})
-
-
-def write(name):
-    head = json.dumps({"generator": "reduce_golden.py", "onnx": onnx.__version__, "numpy": np.__version__})
-    lines = ",\n".join(json.dumps(c) for c in cases)
-    pathlib.Path(__file__).with_name(name).write_text(f'{{"made_by": {head}, "cases": [\n{lines}\n]}}\n')
-    cases.clear()
-
-
-I64 = lambda *v: np.array(v, np.int64)
+g = Golden(__file__, 60, reach=4, source="onnx.reference, numpy")
+f32, ints, u8, i8, truth, add = g.f32, g.ints, g.u8, g.i8, g.truth, g.add
 
 I64 = lambda a: np.asarray(a).astype(np.int64)
 
@@ -108,9 +24,9 @@ def reduce_(op, x, axis, keep, out=None, relative=4e-7):
     if op in ("Any", "All"):
         y = T("bool", getattr(np, op.lower())(x.q != 0, axis=tuple(at), keepdims=keep).astype(np.int64))
     elif x.dtype == "i32":
-        y = T("i32", run(kind, [x.q.astype(np.int32), I64(at)], keepdims=int(keep)))
+        y = T("i32", onnx_run(kind, [x.q.astype(np.int32), I64(at)], keepdims=int(keep)))
     else:
-        real = run(kind, [x.real().astype(np.float64), I64(at)], keepdims=int(keep))
+        real = onnx_run(kind, [x.real().astype(np.float64), I64(at)], keepdims=int(keep))
         y = T("f32", real) if out is None else quantize(real, *out)
     if y.q.ndim == 0:
         y.q = y.q.reshape(1)
@@ -119,7 +35,7 @@ def reduce_(op, x, axis, keep, out=None, relative=4e-7):
 
 for op in ("Min", "Max", "Sum", "Mean", "Prod"):
     exact = op in ("Min", "Max")
-    positive = T("f32", rng.uniform(0.5, 2, (2, 3, 4, 5)).astype(F))  # sums do not cancel
+    positive = T("f32", g.rng.uniform(0.5, 2, (2, 3, 4, 5)).astype(F))  # sums do not cancel
     for axis, keep in (([0], False), ([1, 3], True), ([-1, 2, 2], False), ([0, 1, 2, 3], False)):
         reduce_(op, positive, axis, keep, relative=0 if exact else 8e-7)
     # Powers of two: sums and products are exact.
@@ -138,6 +54,9 @@ for op in ("Any", "All"):
         x.q[2] = op != "All"
         reduce_(op, x, axis, keep)
     reduce_(op, ints("i8", 5, 3, lo=0, hi=2), [0], False)
+    x = T("i8", [[3, 3, 3], [3, 0, 3], [1, 2, 4]], 0.5, 3)  # what stands for 0 is false
+    y = getattr(np, op.lower())(x.real() != 0, axis=1)
+    add(f"Reduce{op}", {"axis": [0], "keep_dims": False}, [x], [quantize(y, "i8", 0.25, -7)])
 
 for axes, keep in (([0], False), ([0, 1], True), ([2, -3], False)):
     x = f32(3, 4, 5)
@@ -152,11 +71,11 @@ add("Moments", {"axes": [0], "keep_dims": False}, [x],
 
 for axis, beta in ((0, 1.0), (1, 0.5), (-1, -1.25)):
     x = f32(2, 4, 5)
-    y = run("LogSoftmax", [beta * x.q.astype(np.float64)], axis=outer([axis], 3)[0])
+    y = onnx_run("LogSoftmax", [beta * x.q.astype(np.float64)], axis=outer([axis], 3)[0])
     add("LogSoftmax", {"axis": axis, "beta": beta}, [x], [T("f32", y)], relative=4e-6)
 x = u8(3, 10)
 add("LogSoftmax", {"axis": 0, "beta": 1.0}, [x],
-    [quantize(run("LogSoftmax", [x.real().astype(np.float64)], axis=1), "i8", 0.1, 100)], steps=1)
+    [quantize(onnx_run("LogSoftmax", [x.real().astype(np.float64)], axis=1), "i8", 0.1, 100)], steps=1)
 
 # ---- matrix products
 
@@ -164,15 +83,14 @@ def matmul(a, b, turn_a=False, turn_b=False, out=None, adjoint=False):
     def turned(t, turn):
         v = t.q.astype(np.float64) if t.dtype == "f32" else t.q.astype(np.int64) - t.zp
         return np.swapaxes(v, -1, -2) if turn else v
-    y = run("MatMul", [turned(a, turn_a), turned(b, turn_b)])
+    y = onnx_run("MatMul", [turned(a, turn_a), turned(b, turn_b)])
     if a.dtype == "f32":
         y = T("f32", y)
     elif out is None:
         y = T("i32", y)
     else:
         m = F(np.float64(F(a.scale)) * np.float64(F(b.scale)) / np.float64(F(out[1])))
-        v = np.rint(y.astype(F) * m + F(out[2]))
-        y = T(out[0], np.clip(v, *RANGE[out[0]]).astype(np.int64), out[1], out[2])
+        y = T(out[0], [], *out[1:]).scaled(y, m)
     if y.q.ndim == 0:
         y.q = y.q.reshape(1)
     names = ("adjoint_a", "adjoint_b") if adjoint else ("transpose_a", "transpose_b")
@@ -180,7 +98,7 @@ def matmul(a, b, turn_a=False, turn_b=False, out=None, adjoint=False):
 
 
 def positive(*shape):
-    return T("f32", rng.uniform(0.5, 2, shape).astype(F))
+    return T("f32", g.rng.uniform(0.5, 2, shape).astype(F))
 
 
 for turn_a in (False, True):
@@ -195,16 +113,16 @@ matmul(positive(3, 7), positive(7))
 matmul(positive(7), positive(7))
 matmul(positive(2, 1, 3, 5), positive(1, 4, 5, 6))
 matmul(positive(3, 5), positive(4, 5, 6))
-write("reduce_golden.json")
+g.write("reduce_golden.json")
 
 # ---- what follows indices
 
 for axis in range(3):
     x, i = f32(3, 4, 5), ints("i32", 2, 3, lo=-3, hi=2)
-    y = run("Gather", [x.q, i.q], axis=2 - axis)
+    y = onnx_run("Gather", [x.q, i.q], axis=2 - axis)
     add("Gather", {"axis": axis}, [x, i], [x.like(y)])
 x, i = u8(4, 6), ints("i32", 7, lo=-4, hi=3)
-add("Gather", {"axis": 1}, [x, i], [x.like(run("Gather", [x.q, i.q], axis=0))])
+add("Gather", {"axis": 1}, [x, i], [x.like(onnx_run("Gather", [x.q, i.q], axis=0))])
 x, i = f32(2, 5, 3), ints("i32", 2, 4, lo=0, hi=4)  # a batch: each row of indices has its matrix
 add("Gather", {"axis": 1, "batch_dims": 1}, [x, i], [x.like(np.stack([m[r] for m, r in zip(x.q, i.q)]))])
 x, i = f32(2, 3, 5), ints("i32", 2, 4, lo=0, hi=4)
@@ -212,38 +130,38 @@ add("Gather", {"axis": 0, "batch_dims": 1}, [x, i], [x.like(np.stack([m[:, r] fo
 
 for d in (1, 2, 3):
     x, i = f32(3, 4, 5), ints("i32", 2, 6, d, lo=0, hi=2)
-    add("GatherNd", {}, [x, i], [x.like(run("GatherND", [x.q, I64(i.q)]))])
+    add("GatherNd", {}, [x, i], [x.like(onnx_run("GatherND", [x.q, I64(i.q)]))])
 x, i = u8(3, 4, 5), ints("i32", 6, 2, lo=0, hi=2)
-add("GatherNd", {}, [x, i], [x.like(run("GatherND", [x.q, I64(i.q)]))])
+add("GatherNd", {}, [x, i], [x.like(onnx_run("GatherND", [x.q, I64(i.q)]))])
 
 for axis in range(3):
     x, i = f32(3, 4, 5), ints("i32", 3, 4, 5, lo=-3, hi=2)
     at = np.where(i.q < 0, i.q + x.q.shape[2 - axis], i.q)
-    add("GatherElements", {"axis": axis}, [x, i], [x.like(run("GatherElements", [x.q, I64(at)], axis=2 - axis))])
+    add("GatherElements", {"axis": axis}, [x, i], [x.like(onnx_run("GatherElements", [x.q, I64(at)], axis=2 - axis))])
 x, i = u8(4, 5), ints("i32", 2, 5, lo=0, hi=3)
-add("GatherElements", {"axis": 1}, [x, i], [x.like(run("GatherElements", [x.q, I64(i.q)], axis=0))])
+add("GatherElements", {"axis": 1}, [x, i], [x.like(onnx_run("GatherElements", [x.q, I64(i.q)], axis=0))])
 
 for op in ("Min", "Max"):
     for axis in (0, 1, -1):
         x = f32(3, 4, 5)
-        y = run(f"Arg{op}", [x.q], axis=outer([axis], 3)[0], keepdims=0)
+        y = onnx_run(f"Arg{op}", [x.q], axis=outer([axis], 3)[0], keepdims=0)
         add(f"Arg{op}", {"axis": axis}, [x], [T("i32", y)])
     x = ints("u8", 4, 9, scale=0.026, zp=121, lo=0, hi=3)  # ties
-    add(f"Arg{op}", {"axis": 0}, [x], [T("i32", run(f"Arg{op}", [x.q], axis=1, keepdims=0))])
+    add(f"Arg{op}", {"axis": 0}, [x], [T("i32", onnx_run(f"Arg{op}", [x.q], axis=1, keepdims=0))])
 
 for k, axis in ((1, 0), (3, 1), (5, -3)):
     x = f32(3, 4, 5)
-    values, indices = run("TopK", [x.q, I64([k])], outputs=2, axis=outer([axis], 3)[0])
+    values, indices = onnx_run("TopK", [x.q, I64([k])], outputs=2, axis=outer([axis], 3)[0])
     add("Topk", {"k": k, "axis": axis}, [x], [T("f32", values), T("i32", indices)])
 x = ints("u8", 3, 9, scale=0.026, zp=121, lo=0, hi=3)  # ties: the lowest index first
-values, indices = run("TopK", [x.q.astype(np.int64), I64([6])], outputs=2, axis=1)
+values, indices = onnx_run("TopK", [x.q.astype(np.int64), I64([6])], outputs=2, axis=1)
 order = np.argsort(-x.q, axis=1, kind="stable")[:, :6]
 assert (np.take_along_axis(x.q, order, 1) == values).all()
 add("Topk", {"k": 6, "axis": 0}, [x], [x.like(values), T("i32", order)])
 
 for axis in (0, 1, 2):
     x = ints("i32", 3, 4, lo=0, hi=4)
-    y = run("OneHot", [x.q, I64(5), np.array([-1.5, 2.5], F)], axis=2 - axis)
+    y = onnx_run("OneHot", [x.q, I64(5), np.array([-1.5, 2.5], F)], axis=2 - axis)
     add("OneHot", {"depth": 5, "on_value": 2.5, "off_value": -1.5, "axis": axis}, [x], [T("f32", y)])
 x = ints("i32", 6, lo=-2, hi=4)
 y = (x.q[:, None] == np.arange(3)).astype(F)
@@ -263,10 +181,10 @@ add("ScatterND", {"shape": [6, 5]}, [i, u], [quantize(y, "u8", 1 / 16, 100)])
 for number, kind in enumerate(("none", "add", "mul", "max", "min")):
     x, u = f32(4, 5), f32(3, 5)
     i = T("i32", np.array([[3], [0], [2]]) if kind == "none" else np.array([[3], [0], [3]]))
-    y = run("ScatterND", [x.q, I64(i.q), u.q], reduction=kind)
+    y = onnx_run("ScatterND", [x.q, I64(i.q), u.q], reduction=kind)
     add("ScatterND_ONNX_V16", {"reduction": number}, [x, i, u], [T("f32", y)], relative=1e-5)
 x, u, i = u8(4, 5), u8(2, 5), T("i32", np.array([[1], [3]]))
-add("ScatterND_ONNX_V16", {"reduction": 0}, [x, i, u], [x.like(run("ScatterND", [x.q, I64(i.q), u.q]))])
+add("ScatterND_ONNX_V16", {"reduction": 0}, [x, i, u], [x.like(onnx_run("ScatterND", [x.q, I64(i.q), u.q]))])
 
 for shape in ((6, 3), (5, 2, 3)):
     table, ids = f32(*shape), ints("i32", 4, lo=0, hi=4)
@@ -281,4 +199,4 @@ for make in (lambda *s: f32(*s), lambda *s: u8(*s), lambda *s: ints("i32", *s, l
     hit = found.any(axis=1)
     rows = np.where(hit[:, None, None], values.q[found.argmax(axis=1)], values.zp)
     add("HashtableLookup", {}, [wanted, keys, values], [values.like(rows), T("i32", hit.astype(np.int64))])
-write("index_golden.json")
+g.write("index_golden.json")

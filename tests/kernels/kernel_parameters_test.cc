@@ -62,6 +62,7 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
   std::vector<kernels::VariantText> variants;
   std::map<std::string, size_t> known;
   std::set<std::string> seen, sources;
+  kernels::Sources built_in("");
   std::vector<Check> checks;
   for (const auto& def : Registry().All()) {
     for (const NamedCase& named : CasesOf(*def)) {
@@ -82,7 +83,7 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
           if (!launches.ok()) continue;
           for (const KernelSpec& spec : *launches) {
             if (!spec.user_source.empty()) continue;
-            auto text = kernels::MakeVariant(spec, ins, outs, {}, outs.at(0), "");
+            auto text = kernels::MakeVariant(spec, ins, outs, {}, outs.at(0), &built_in);
             ASSERT_TRUE(text.ok()) << named.text << ": " << text.status().message();
             const auto [it, added] = known.emplace(text->text, variants.size());
             if (added) variants.push_back(std::move(*text));

@@ -52,10 +52,16 @@ class IncludeTest : public testing::Test {
     std::ofstream(dir_ + "/" + name) << text;
   }
   Result<kernels::VariantText> Make(const std::string& source) {
-    return kernels::MakeVariant(Spec(source), {kF32}, {kF32}, {}, kF32, dir_);
+    kernels::Sources sources(dir_);
+    return kernels::MakeVariant(Spec(source), {kF32}, {kF32}, {}, kF32, &sources);
   }
   std::string dir_;
 };
+
+kernels::Sources* BuiltIn() {
+  static kernels::Sources sources("");
+  return &sources;
+}
 
 size_t Count(const std::string& text, const std::string& part) {
   size_t n = 0;
@@ -109,8 +115,8 @@ TEST(PreludeTest, NarrowIntegersAreClampedAsLong) {
   const TensorType i16 = {DataType::INT16, {20}, Quantization()};
   KernelSpec spec = Spec("copy.cl");
   spec.entry = "copy";
-  const auto v =
-      kernels::MakeVariant(spec, {{DataType::INT32, {20}, Quantization()}}, {i16}, {}, i16, "");
+  const auto v = kernels::MakeVariant(spec, {{DataType::INT32, {20}, Quantization()}}, {i16}, {},
+                                      i16, BuiltIn());
   ASSERT_TRUE(v.ok()) << v.status().message();
   EXPECT_THAT(v->text,
               AllOf(HasSubstr("(short)clamp((long)(v), -32768L, 32767L)"), Not(HasSubstr("_sat"))));
@@ -198,7 +204,7 @@ TEST(PostOpTest, StoreReadsOtherTensorsAtItsIndex) {
   spec.entry = "copy";
   // What lies between the two ops is rounded to its type: to halves, which is exact, and to a grid.
   for (const TensorType& between : {kF32, kF16, kU8}) {
-    const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, TwoTensors(between), kF32, "");
+    const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, TwoTensors(between), kF32, BuiltIn());
     ASSERT_TRUE(v.ok()) << v.status().message();
     cl::Buffer y = device.Upload(got.data(), 80);
     device.Run(
@@ -238,7 +244,7 @@ KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
   post_op.expression = "AT_LEAST(x + y, p1)";
   post_op.params[1] = -2.0f;
   post_op.other = kF32;
-  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, "");
+  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, BuiltIn());
   ASSERT_TRUE(v.ok()) << v.status().message();
   std::vector<float> x(20), a(20), got(20);
   for (size_t i = 0; i < 20; ++i) {
@@ -252,7 +258,7 @@ KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(got[i], std::fmax(x[i] + a[i], -2.0f)) << i;
 
   post_op.other = kU8;  // vectors are read from float32 alone
-  EXPECT_EQ(kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, "").status().code(),
+  EXPECT_EQ(kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, BuiltIn()).status().code(),
             Code::kUnsupported);
 }
 
@@ -262,7 +268,7 @@ TEST(PostOpTest, ParametersAreFoundAsWords) {
   kernels::PostOp post_op;
   post_op.before = kF32;
   post_op.expression = "exp2(x) + p1";
-  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, "");
+  const auto v = kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, BuiltIn());
   ASSERT_TRUE(v.ok()) << v.status().message();
   EXPECT_THAT(v->text, AllOf(HasSubstr("Y_0_p1"), Not(HasSubstr("Y_0_p2"))));
 }

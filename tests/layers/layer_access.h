@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "count_layer.h"
+
 // Read before main: ocl-icd cuts the variable into pieces, in place, at the first OpenCL call.
 inline const std::string kOpenClLayers =
     std::getenv("OPENCL_LAYERS") != nullptr ? std::getenv("OPENCL_LAYERS") : "";
@@ -25,6 +27,14 @@ Fn FindInLayers(const char* symbol) {
     }
   }
   return nullptr;
+}
+
+// What the `count` layer has counted by now; zeros without it.
+inline timcl_counts Snapshot() {
+  static const auto snapshot = FindInLayers<timcl_count_snapshot_fn>("timcl_count_snapshot");
+  timcl_counts counts{};
+  if (snapshot != nullptr) snapshot(&counts);
+  return counts;
 }
 
 #endif  // TIMCL_TESTS_LAYERS_LAYER_ACCESS_H_

@@ -313,9 +313,10 @@ TEST_F(LayoutInferenceTest, TheReportTellsOfLayoutsOnce) {
   Conv(y, Const({4, 4, 4, 4}), z);
   ASSERT_TRUE(graph_->Compile());
   ASSERT_EQ(graph_->Report().warnings.size(), 1u);
-  EXPECT_EQ(graph_->Report().warnings[0],
-            "Conv2d#1 'first' (input_layout=\"CWHN\") and 1 more: layout arguments have no effect on "
-            "their own; tim::transform::LayoutInference makes a graph that obeys them");
+  EXPECT_EQ(
+      graph_->Report().warnings[0],
+      "Conv2d#1 'first' (input_layout=\"CWHN\") and 1 more: layout arguments have no effect on "
+      "their own; tim::transform::LayoutInference makes a graph that obeys them");
   InferAndRun();
   EXPECT_TRUE(inferred_->Report().warnings.empty());
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backends/opencl/backend.h"
-#include "layers/count_layer.h"
 #include "layers/fault_layer.h"
 #include "layers/layer_access.h"
 #include "support/api_support.h"
@@ -20,13 +19,6 @@
 
 namespace tim::vx::test {
 namespace {
-
-timcl_counts Snapshot() {
-  static const auto snapshot = FindInLayers<timcl_count_snapshot_fn>("timcl_count_snapshot");
-  timcl_counts counts{};
-  if (snapshot != nullptr) snapshot(&counts);
-  return counts;
-}
 
 int64_t Created(const timcl_counts& c) {
   return c.create_buffer + c.create_sub_buffer + c.create_image + c.svm_alloc + c.create_kernel +

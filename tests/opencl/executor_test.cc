@@ -23,23 +23,8 @@ const char* const kAddSource =
     "  y[i] = x[i] + c[i];\n"
     "}\n";
 
-class Executor : public testing::TestWithParam<bool> {
+class Executor : public OnBothMemories {
  protected:
-  static void SetUpTestSuite() {
-    shared_ = OpenDevice();
-    copying_ = OpenDevice(true);
-  }
-  static void TearDownTestSuite() {
-    shared_.reset();
-    copying_.reset();
-  }
-  void SetUp() override {
-    device_ = GetParam() ? copying_ : shared_;
-    ASSERT_NE(device_, nullptr);
-    auto session = Session::Create(device_);
-    ASSERT_TRUE(session.ok()) << session.status().message();
-    session_ = *session;
-  }
   std::unique_ptr<PartitionKernel> Make(const PartitionPlan& plan) {
     return std::make_unique<PartitionKernel>(session_, std::make_shared<PartitionPlan>(plan),
                                              Build(device_, plan));
@@ -50,14 +35,8 @@ class Executor : public testing::TestWithParam<bool> {
     s = kernel.Wait();
     ASSERT_TRUE(s.ok()) << s.message();
   }
-  static std::shared_ptr<Device> shared_, copying_;
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Session> session_;
 };
-std::shared_ptr<Device> Executor::shared_, Executor::copying_;
-INSTANTIATE_TEST_SUITE_P(Memory, Executor, testing::Bool(), [](const auto& parameter) {
-  return parameter.param ? std::string("Copies") : std::string("Shared");
-});
+INSTANTIATE_TEST_SUITE_P(Memory, Executor, testing::Bool(), OnBothMemories::Name);
 
 /// y = 2 * (3 * x) + c, with 3 * x inside the partition.
 PartitionPlan ThreeSteps(size_t n) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "layers/count_layer.h"
 #include "layers/layer_access.h"
 #include "support/api_support.h"
 #include "tim/vx/ops/activations.h"
@@ -16,13 +15,6 @@
 
 namespace tim::vx::test {
 namespace {
-
-timcl_counts Snapshot() {
-  static const auto snapshot = FindInLayers<timcl_count_snapshot_fn>("timcl_count_snapshot");
-  timcl_counts counts{};
-  if (snapshot != nullptr) snapshot(&counts);
-  return counts;
-}
 
 struct SmallGraph {
   GraphPtr graph = SharedContext()->CreateGraph();

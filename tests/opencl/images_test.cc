@@ -12,23 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-class Images : public testing::TestWithParam<bool> {
+class Images : public OnBothMemories {
  protected:
-  static void SetUpTestSuite() {
-    shared_ = OpenDevice();
-    copying_ = OpenDevice(true);
-  }
-  static void TearDownTestSuite() {
-    shared_.reset();
-    copying_.reset();
-  }
-  void SetUp() override {
-    device_ = GetParam() ? copying_ : shared_;
-    ASSERT_NE(device_, nullptr);
-    auto session = Session::Create(device_);
-    ASSERT_TRUE(session.ok()) << session.status().message();
-    session_ = *session;
-  }
   /// One launch of `source`'s kernel "f" over inputs, outputs and scalars; reports as a Status.
   Status Run(const std::string& source, const kernel::Io& io, std::vector<size_t> global,
              const std::vector<Arg>& scalars = {}) {
@@ -54,15 +39,9 @@ class Images : public testing::TestWithParam<bool> {
     }
     return Status();
   }
-  static std::shared_ptr<Device> shared_, copying_;
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Session> session_;
   std::vector<std::string> warnings_;
 };
-std::shared_ptr<Device> Images::shared_, Images::copying_;
-INSTANTIATE_TEST_SUITE_P(Memory, Images, testing::Bool(), [](const auto& parameter) {
-  return parameter.param ? std::string("Copies") : std::string("Shared");
-});
+INSTANTIATE_TEST_SUITE_P(Memory, Images, testing::Bool(), OnBothMemories::Name);
 
 #define EXPECT_OK(expression)                       \
   do {                                              \

@@ -1,19 +1,11 @@
 // What the run half asks of OpenCL: one synchronisation per run, nothing allocated after the first;
 // and a Status, no leak and a working next run whichever call fails.
-#include "layers/count_layer.h"
 #include "layers/fault_layer.h"
 #include "layers/layer_access.h"
 #include "run_fixture.h"
 
 namespace tim::vx::opencl {
 namespace {
-
-timcl_counts Snapshot() {
-  static const auto snapshot = FindInLayers<timcl_count_snapshot_fn>("timcl_count_snapshot");
-  timcl_counts counts{};
-  if (snapshot != nullptr) snapshot(&counts);
-  return counts;
-}
 
 const char* const kSource =
     "__kernel void f(__read_only image2d_t x, __global const float* c, __write_only image2d_t y) "

@@ -60,6 +60,36 @@ inline std::shared_ptr<Device> OpenDevice(bool copies = false) {
   return device.ok() ? *device : nullptr;
 }
 
+/// A session on a device that shares the host's memory, or as if it had its own (true).
+class OnBothMemories : public testing::TestWithParam<bool> {
+ public:
+  static std::string Name(const testing::TestParamInfo<bool>& copies) {
+    return copies.param ? "Copies" : "Shared";
+  }
+
+ protected:
+  static void SetUpTestSuite() {
+    shared_ = OpenDevice();
+    copying_ = OpenDevice(true);
+  }
+  static void TearDownTestSuite() {
+    shared_.reset();
+    copying_.reset();
+  }
+  void SetUp() override {
+    device_ = GetParam() ? copying_ : shared_;
+    ASSERT_NE(device_, nullptr);
+    auto session = Session::Create(device_);
+    ASSERT_TRUE(session.ok()) << session.status().message();
+    session_ = *session;
+  }
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<Session> session_;
+
+ private:
+  inline static std::shared_ptr<Device> shared_, copying_;
+};
+
 inline TensorType F32(Shape shape) { return {DataType::FLOAT32, std::move(shape), Quantization()}; }
 
 inline kernel::Buffer BufferOf(const TensorType& type, kernel::Memory* memory,

@@ -8,35 +8,25 @@
 #include <thread>
 
 #include "support/api_support.h"
-#include "tim/vx/backend.h"
+#include "support/host_backend.h"
 #include "tim/vx/ops/activations.h"
 
 namespace tim::vx::test {
 namespace {
 
 /// Takes nothing; does something when it is asked.
-class Asked : public Backend {
+class Asked : public HostBackend {
  public:
-  explicit Asked(std::string name, std::function<void()> when = nullptr) : when_(std::move(when)) {
-    info_.name = std::move(name);
-  }
-  const BackendInfo& Info() const override { return info_; }
+  explicit Asked(std::string name, std::function<void()> when = nullptr)
+      : HostBackend(std::move(name)), when_(std::move(when)) {}
   Status Partition(const GraphView&, Selection*) override {
     ++times;
     if (when_) when_();
     return Status();
   }
-  Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
-    return Status(Code::kInternal);
-  }
-  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
-              LoadedUnits*) override {
-    return Status(Code::kInternal);
-  }
   std::atomic<int> times{0};
 
  private:
-  BackendInfo info_;
   std::function<void()> when_;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "support/host_backend.h"
 #include "support/pipeline.h"
 
 namespace tim::vx::testing {
@@ -15,25 +16,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Takes Abs only to give it back, and warns.
-class Warns : public Backend {
+class Warns : public test::HostBackend {
  public:
-  const BackendInfo& Info() const override { return reference_->Info(); }
-  Status Partition(const GraphView& graph, Selection* selection) override {
-    return reference_->Partition(graph, selection);
-  }
+  Warns() : HostBackend("warns") {}
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
     units->warnings.push_back("the weather is bad");
-    return reference_->Compile(parts, env, units);
+    return HostBackend::Compile(parts, env, units);
   }
-  Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
-              const CompileEnv& env, LoadedUnits* units) override {
-    return reference_->Load(modules, calls, env, units);
-  }
-
- private:
-  std::shared_ptr<Backend> reference_ = reference::CreateBackend();
 };
 
 TEST(Regress, ABackendsWarningIsLoggedOnce) {

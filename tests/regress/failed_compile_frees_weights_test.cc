@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/host_backend.h"
 #include "support/pipeline.h"
 
 namespace tim::vx::testing {
@@ -33,24 +34,13 @@ Result<Launches> Packs(const OpView& op, const KernelRequest&) {
 constexpr KernelCandidate kPacks[] = {{"packs", nullptr, Packs}};
 
 /// Takes Neg and fails, after OpenCL has compiled its part.
-class Fails : public Backend {
+class Fails : public test::HostBackend {
  public:
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"fails", "tests", "1", "host"};
-    return kInfo;
-  }
-  Status Partition(const GraphView& graph, Selection* selection) override {
-    for (const OpView& op : graph.Ops()) {
-      if (op.kind() == "Neg") selection->Select(op);
-    }
-    return Status();
-  }
+  Fails()
+      : HostBackend("fails",
+                    [](const OpView& op) { return op.kind() == "Neg" ? "" : "Neg only"; }) {}
   Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
     return Status::Error(Code::kInternal, "as the test wants it");
-  }
-  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
-              LoadedUnits*) override {
-    return Status(Code::kInternal);
   }
 };
 

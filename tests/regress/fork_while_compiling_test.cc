@@ -9,31 +9,21 @@
 #include <thread>
 
 #include "support/api_support.h"
-#include "tim/vx/backend.h"
+#include "support/host_backend.h"
 #include "tim/vx/ops/activations.h"
 
 namespace tim::vx::test {
 namespace {
 
 /// Takes nothing, and in the process that made it waits when it is asked.
-class Waits : public Backend {
+class Waits : public HostBackend {
  public:
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"waits", "tests", "1", "host"};
-    return kInfo;
-  }
+  Waits() : HostBackend("waits") {}
   Status Partition(const GraphView&, Selection*) override {
     if (getpid() != process_) return Status();
     asked.set_value();
     go_on.get_future().wait();
     return Status();
-  }
-  Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
-    return Status(Code::kInternal);
-  }
-  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
-              LoadedUnits*) override {
-    return Status(Code::kInternal);
   }
   std::promise<void> asked, go_on;
 

@@ -7,8 +7,11 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 
+#include "base/log.h"
 #include "opencl/run_fixture.h"
+#include "support/host_backend.h"
 #include "support/pipeline.h"
 
 namespace tim::vx::testing {
@@ -222,8 +225,25 @@ TEST_F(LateRefusal, WhereNobodyIsLeftTheFirstFailureIsTheError) {
   EXPECT_THAT(o.status.message(), HasSubstr("the weights do not pack"));
 }
 
-/// Takes everything; what it does then is the test's.
-class Odd : public Backend {
+// It was built again, alone, to find out that it is the one that does not build.
+TEST_F(LateRefusal, AKernelThatDoesNotBuildIsBuiltOnce) {
+  size_t builds = 0;
+  base::LogLevels levels;
+  levels.topics["cache"] = base::LogLevel::kInfo;
+  base::SetLogLevels(levels);
+  base::SetLogSink([&](base::LogLevel, std::string_view, std::string_view text) {
+    builds += text.find("building ") == 0;
+  });
+  const Outcome o = RunText("%0 = input f32[4]\n%1 = Broken(%0) : output f32[4]\n", Both());
+  base::SetLogSink(nullptr);
+  base::SetLogLevels({});
+  ASSERT_TRUE(o.status.ok()) << o.status.message();
+  EXPECT_EQ(o.backend("Broken"), "reference");
+  EXPECT_EQ(builds, 1u);
+}
+
+/// Takes Relu; what it does then is the test's.
+class Odd : public test::HostBackend {
  public:
   enum class Does {
     kRefusesAtLoad,
@@ -234,21 +254,9 @@ class Odd : public Backend {
     kNullKernel,
     kTooFewKernels,
   };
-  explicit Odd(Does does) : does_(does) {}
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"odd", "tests", "1", "host"};
-    return kInfo;
-  }
-  Status Partition(const GraphView& graph, Selection* selection) override {
-    for (const OpView& op : graph.Ops()) {
-      if (op.kind() == "Relu") {
-        selection->Select(op);
-      } else {
-        selection->Reject(op, "Relu only");
-      }
-    }
-    return Status();
-  }
+  explicit Odd(Does does)
+      : HostBackend("odd", [](const OpView& op) { return op.kind() == "Relu" ? "" : "Relu only"; }),
+        does_(does) {}
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
                  CompiledUnits* units) override {
     relu_ = parts[0].Ops()[0].id();

@@ -6,6 +6,8 @@
 
 #include <stdexcept>
 
+#include "support/host_backend.h"
+
 namespace tim::vx::runtime {
 namespace {
 
@@ -41,22 +43,6 @@ class FakeKernel : public kernel::Kernel {
   bool throws_ = false;
 };
 
-class FakeBackend : public Backend {
- public:
-  const BackendInfo& Info() const override {
-    static const BackendInfo kInfo{"fake", "", "", ""};
-    return kInfo;
-  }
-  Status Partition(const GraphView&, Selection*) override { return Status(); }
-  Status Compile(const std::vector<GraphView>&, const CompileEnv&, CompiledUnits*) override {
-    return Status();
-  }
-  Status Load(const std::vector<CodeModule>&, const std::vector<Call>&, const CompileEnv&,
-              LoadedUnits*) override {
-    return Status();
-  }
-};
-
 class ExecutableTest : public ::testing::Test {
  protected:
   /// Steps a, b, c, ... of these domains; each reads what the one before wrote.
@@ -67,7 +53,7 @@ class ExecutableTest : public ::testing::Test {
       kernels_.push_back(kernel.get());
       Step step;
       step.kernel = std::move(kernel);
-      step.backend = std::make_shared<FakeBackend>();
+      step.backend = std::make_shared<test::HostBackend>("fake");
       step.label = "step";
       kernel::Buffer b;
       b.type = {DataType::FLOAT32, {100}, Quantization()};

@@ -29,7 +29,10 @@ class TIMCL_API GraphView {
   GraphView() = default;
   /// `ops`: node ids in topological order. Inputs and outputs are derived: values that cross the
   /// border, constants left out, each once, in the order of first use.
-  GraphView(std::shared_ptr<const ir::Graph> graph, std::vector<int> ops);
+  GraphView(std::shared_ptr<const ir::Graph> graph, const std::vector<int>& ops);
+  /// The same for many pieces that have no op in common, in one walk through the graph.
+  static std::vector<GraphView> Divide(const std::shared_ptr<const ir::Graph>& graph,
+                                       const std::vector<std::vector<int>>& pieces);
   const std::vector<OpView>& Ops() const { return ops_; }
   const std::vector<TensorView>& Inputs() const { return inputs_; }
   const std::vector<TensorView>& Outputs() const { return outputs_; }
@@ -41,6 +44,10 @@ class TIMCL_API GraphView {
   bool leaves(const TensorView& tensor) const;
 
  private:
+  /// `read_outside[value]`: an op reads it that is not in the piece of the one that writes it.
+  GraphView(std::shared_ptr<const ir::Graph> graph, const std::vector<int>& ops,
+            const std::vector<bool>& read_outside);
+
   std::shared_ptr<const ir::Graph> graph_;
   std::vector<OpView> ops_;
   std::vector<TensorView> inputs_, outputs_;

@@ -3,6 +3,7 @@
 #define TIM_VX_EXACT_DIVISION_H_
 
 #include <cstdint>
+#include <vector>
 
 namespace tim::vx {
 
@@ -20,6 +21,12 @@ struct ExactDivision {
   int32_t multiplier;  // the bits of a uint
   int32_t shift;
 };
+
+/// Appends what a kernel divides by with BY (divide.clh): extent, multiplier, shift.
+inline void AppendDivision(int64_t extent, std::vector<int32_t>* table) {
+  const ExactDivision by(extent);
+  table->insert(table->end(), {static_cast<int32_t>(extent), by.multiplier, by.shift});
+}
 
 }  // namespace tim::vx
 #endif  // TIM_VX_EXACT_DIVISION_H_

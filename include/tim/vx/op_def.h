@@ -315,8 +315,6 @@ struct LayoutRule {
   const char* dropped_mask = "";
   Named named = Named::kStay;
   const char* kept_if = "";
-  /// The rule holds where these attributes are 0, false or empty; elsewhere the default does.
-  const char* unless = "";
   /// kFixed: what holds the DataLayout of the data and, behind a space, that of input 1.
   const char* layouts = "";
   /// So many inputs, the first ones, are data; the others (parameters, boxes) keep their order.
@@ -359,11 +357,6 @@ struct LayoutRule {
   constexpr LayoutRule Masks(const char* masks, const char* dropped) const {
     LayoutRule r = *this;
     r.masks = masks, r.dropped_mask = dropped;
-    return r;
-  }
-  constexpr LayoutRule Unless(const char* attributes) const {
-    LayoutRule r = *this;
-    r.unless = attributes;
     return r;
   }
 };

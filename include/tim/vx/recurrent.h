@@ -15,6 +15,25 @@ namespace tim::vx::recurrent {
 
 /// By the numbers that recurrent.clh knows. Hard sigmoid is clamp(0.2 x + 0.5, 0, 1).
 enum class Activation { kNone, kRelu, kRelu1, kRelu6, kTanh, kSigmoid, kHardSigmoid };
+/// By the enumerators of a class of the API: their names are the same everywhere, their numbers are
+/// not. What only some of them have (kRELU1) counts as none.
+template <class Class>
+Activation ActivationOf(int act_type) {
+  switch (act_type) {
+    case Class::kRELU:
+      return Activation::kRelu;
+    case Class::kRELU6:
+      return Activation::kRelu6;
+    case Class::kTANH:
+      return Activation::kTanh;
+    case Class::kSIGMOID:
+      return Activation::kSigmoid;
+    case Class::kHARDSIGMOID:
+      return Activation::kHardSigmoid;
+    default:
+      return Activation::kNone;
+  }
+}
 
 /// A matrix or vector inside input `input` of the op, from element `offset` on. -1: left out.
 struct Part {
@@ -76,6 +95,17 @@ TIMCL_API std::string AsSaidBy(const OpView& op, size_t a, size_t b);
 
 /// Input `input` as a sequence: {feature, batch, time}, else {feature, time, batch}.
 TIMCL_API Sequence InputSequence(const OpView& op, size_t input, bool time_major);
+/// Extents of input 0, laid out like that.
+inline int64_t BatchOf(const OpView& op, bool time_major) {
+  return op.in(0).shape()[time_major ? 1 : 2];
+}
+inline int64_t StepsOf(const OpView& op, bool time_major) {
+  return op.in(0).shape()[time_major ? 2 : 1];
+}
+/// Every step of the pass in output `output`, laid out like that: `length` elements per entry, of
+/// which its own begin at `offset`.
+TIMCL_API Sequence OutputSequence(const Pass& pass, int output, int64_t length, int64_t offset,
+                                  bool time_major);
 /// The same sequence from its last step to its first.
 TIMCL_API Sequence Backward(Sequence s, int64_t steps);
 /// A part that is the whole input where it is bound.
@@ -113,6 +143,10 @@ TIMCL_API void AddOperand(CaseBuilder& c, TensorType type, const Shape& shape, b
 /// Weights of a sum of so many terms within this reach neither let states grow without end nor make
 /// the network chaotic, where rounding errors grow from step to step.
 inline double WeightReach(int64_t terms) { return 1.5 / std::sqrt(static_cast<double>(terms)); }
+inline double BiasReach(const TensorType& bias) { return IsInteger(bias.dtype) ? 700 : 0.5; }
+inline Shape SequenceShape(int64_t features, int64_t batch, int64_t steps, bool time_major) {
+  return time_major ? Shape{features, batch, steps} : Shape{features, steps, batch};
+}
 /// What becomes of a case whose operands are all there.
 enum class How { kOnce, kEachType, kBench };
 TIMCL_API void Finish(CaseBuilder& c, const char* note, How how);

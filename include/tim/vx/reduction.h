@@ -3,7 +3,6 @@
 #ifndef TIM_VX_REDUCTION_H_
 #define TIM_VX_REDUCTION_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -99,9 +98,8 @@ class Reduction {
     bool reduced;
   };
   static void Append(int64_t extent, int64_t stride, std::vector<int32_t>* table) {
-    const ExactDivision by(std::max<int64_t>(extent, 2));
-    for (int64_t v : {extent, int64_t{by.multiplier}, int64_t{by.shift}, stride})
-      table->push_back(static_cast<int32_t>(v));
+    AppendDivision(extent, table);
+    table->push_back(static_cast<int32_t>(stride));
   }
   Shape x_;
   std::vector<bool> reduced_;

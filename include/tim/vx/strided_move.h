@@ -11,7 +11,7 @@
 
 namespace tim::vx {
 
-/// A move of input 0 to output 0. One side is walked element by element, in its own order: the
+/// A move of one input to one output. One side is walked element by element, in its own order: the
 /// result, or the input where `scatter` is set.
 struct StridedMove {
   struct Digit {
@@ -30,10 +30,43 @@ struct StridedMove {
   std::array<Bound, 2> bounds = {};
   /// Elements that leave the bounds go nowhere; without scatter they are 0.
   bool scatter = false;
+  size_t input = 0, output = 0;
 };
 
-/// The launch of strided_move.cl that makes it. Scatters must reach each element of the result.
-TIMCL_API Launches StridedMoveLaunches(const KernelRequest& request, const StridedMove& move);
+/// The launch of strided_move.cl that makes it. Scatters must reach each element of the result,
+/// together where several make one output.
+TIMCL_API KernelSpec StridedMoveLaunch(const KernelRequest& request, const StridedMove& move);
+
+namespace join {
+
+/// The part that one input fills of each line of output 0: `length` elements of lines that begin at
+/// `start` and are `stride` apart.
+struct Part {
+  int64_t length, start, stride;
+};
+/// kInvalidGraph unless as many inputs are bound as attribute input_cnt says, where it is not 0.
+TIMCL_API Status CheckInputCount(const OpView& op, int32_t input_cnt);
+TIMCL_API void Reference(const Part& part, const ref::Input& in, ref::Output& out);
+TIMCL_API KernelSpec Launch(const KernelRequest& request, const OpView& op, size_t k,
+                            const Part& part);
+
+}  // namespace join
+
+/// Reference and kernel of an op that joins its inputs, of which k fills kPartOf(op, k).
+template <join::Part (*kPartOf)(const OpView&, size_t k)>
+struct JoinOp {
+  static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+    for (size_t k = 0; k < ins.size(); ++k) join::Reference(kPartOf(op, k), ins[k], outs[0]);
+    return Status();
+  }
+  static Result<Launches> General(const OpView& op, const KernelRequest& request) {
+    Launches launches;
+    for (size_t k = 0; k < op.num_inputs(); ++k)
+      launches.push_back(join::Launch(request, op, k, kPartOf(op, k)));
+    return launches;
+  }
+  static constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
+};
 
 }  // namespace tim::vx
 #endif  // TIM_VX_STRIDED_MOVE_H_

@@ -1,6 +1,6 @@
 // Operators that only pick elements: each result is a walk over input 0 with a fixed stride along
-// every dimension (slices, splits, reversals, repetitions). They say the walk; reference and kernel
-// are the same for all of them.
+// every dimension (slices, splits, reversals, repetitions, other orders of the dimensions). They
+// say the walk; reference and kernel are the same for all of them.
 #ifndef TIM_VX_STRIDED_VIEW_H_
 #define TIM_VX_STRIDED_VIEW_H_
 
@@ -51,5 +51,40 @@ TIMCL_API KernelSpec Launch(const StridedView& view, const KernelRequest& reques
                             size_t output = 0);
 
 }  // namespace strided_view
+
+/// Reference and kernel of an op whose outputs are the views that kViewsOf lists, one for each.
+template <Result<std::vector<StridedView>> (*kViewsOf)(const OpView&)>
+struct ViewsOp {
+  static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+    TIMCL_ASSIGN(const std::vector<StridedView> views, kViewsOf(op));
+    for (size_t k = 0; k < views.size(); ++k) strided_view::Reference(views[k], ins, outs, k);
+    return Status();
+  }
+  static Result<Launches> General(const OpView& op, const KernelRequest& request) {
+    TIMCL_ASSIGN(const std::vector<StridedView> views, kViewsOf(op));
+    Launches launches;
+    for (size_t k = 0; k < views.size(); ++k)
+      launches.push_back(strided_view::Launch(views[k], request, k));
+    return launches;
+  }
+  static constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};
+};
+
+/// The same with one output.
+template <Result<StridedView> (*kViewOf)(const OpView&)>
+struct ViewOp {
+  static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
+    TIMCL_ASSIGN(const StridedView view, kViewOf(op));
+    strided_view::Reference(view, ins, outs);
+    return Status();
+  }
+  static Result<Launches> General(const OpView& op, const KernelRequest& request) {
+    TIMCL_ASSIGN(const StridedView view, kViewOf(op));
+    return Launches{strided_view::Launch(view, request)};
+  }
+  static constexpr KernelCandidate kKernels[] = {
+      {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+};
+
 }  // namespace tim::vx
 #endif  // TIM_VX_STRIDED_VIEW_H_

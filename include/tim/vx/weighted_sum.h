@@ -157,9 +157,28 @@ TIMCL_API Result<KernelOffer> AcceptsConvolution(const OpView& op, const Convolu
 TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                              const Convolution& c);
 
-/// Reference and kernels of an op that kOf describes.
+/// kInvalidArgument unless both strides are positive.
+TIMCL_API Status CheckStride(const OpView& op, const std::array<uint32_t, 2>& stride);
+/// Sets the window of each axis by attributes with an entry, or two pads, per axis.
+template <class Attrs>
+void SetWindows(const OpView& op, const Attrs& a, Convolution* c) {
+  const Shape &x = op.in(0).shape(), &w = op.in(1).shape();
+  for (size_t d = 0; d < a.stride.size(); ++d) {
+    c->axes[d] = MakeWindow(x[d], w[d], a.stride[d], a.dilation[d], a.padding, a.pad[2 * d],
+                            a.pad[2 * d + 1]);
+  }
+}
+
+/// Shapes, reference and kernels of an op that kOf describes. Ops whose positions are not those of
+/// the windows infer by themselves.
 template <Convolution (*kOf)(const OpView&)>
 struct ConvolutionOp {
+  static Result<Shapes> Infer(const OpView& op) {
+    const Convolution c = kOf(op);
+    std::vector<int64_t> extents;
+    for (size_t d = 0; d + 2 < op.in(0).shape().rank(); ++d) extents.push_back(c.axes[d].out());
+    return ConvolutionShapes(op, c, std::move(extents));
+  }
   static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
     return ConvolutionReference(op, kOf(op), ins, outs);
   }

@@ -60,6 +60,7 @@ class OpenClBackend : public Backend {
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
+    kernels::Sources sources(options_.kernel_dir);
     for (const GraphView& part : parts) {
       Unit unit;
       TIMCL_TRY(Select(part, device_->caps(), &unit));
@@ -67,7 +68,7 @@ class OpenClBackend : public Backend {
       if (env.alias) Alias(&unit);
       if (!env.dump_dir.empty())
         Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));
-      TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), options_.kernel_dir));
+      TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), &sources));
       units->refusals.merge(unit.refusals);
       emitted.push_back(std::move(one));
     }
@@ -97,7 +98,9 @@ class OpenClBackend : public Backend {
       BuiltPrograms programs;
       BuildStats stats;
       const Status built = programs_.Build(plan->programs, env.dump_dir, &programs, &stats);
-      if (!built.ok()) return FindCulprits(built, modules, calls, env, units);
+      if (built.code() == Code::kKernelBuild)
+        return FindCulprits(built, *plan->programs[programs.size()], modules, calls, env, units);
+      TIMCL_TRY(built);
       units->programs_built += stats.built;
       units->programs_from_cache += stats.from_disk;
       units->kernels.push_back(
@@ -112,12 +115,12 @@ class OpenClBackend : public Backend {
     return std::static_pointer_cast<const PartitionPlan>(modules[call.module].live);
   }
 
-  /// Something does not build: the ops whose kernels do not build alone are refused, in whatever
-  /// partition they are. The failure itself where none is found, or where it is not about kernels.
-  Status FindCulprits(const Status& failure, const std::vector<CodeModule>& modules,
-                      const std::vector<Call>& calls, const CompileEnv& env, LoadedUnits* units) {
-    if (failure.code() != Code::kKernelBuild) return failure;
-    std::map<const ProgramText*, Status> tried;
+  /// `failed` does not build: the ops whose kernels do not build alone are refused, in whatever
+  /// partition they are. The failure itself where none is found.
+  Status FindCulprits(const Status& failure, const ProgramText& failed,
+                      const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
+                      const CompileEnv& env, LoadedUnits* units) {
+    std::map<const ProgramText*, Status> tried = {{&failed, failure}};
     for (const Call& call : calls) {
       const auto plan = PlanOf(modules, call);
       for (const Launch& launch : plan->launches) {

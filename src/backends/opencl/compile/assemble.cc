@@ -5,32 +5,23 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "backends/opencl/compile/unit.h"
 
 namespace tim::vx::opencl {
-namespace {
-
-auto IdentityOf(const Variant& v) {
-  return std::tie(v.user, v.images, v.text, v.entry, v.options, v.origin);
-}
-/// Two ops with the same text share a function, whatever they are called.
-bool SameCode(const Variant& a, const Variant& b) {
-  return std::tie(a.user, a.images, a.text, a.entry, a.options) ==
-         std::tie(b.user, b.images, b.text, b.entry, b.options);
-}
-
-}  // namespace
 
 void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string& kernel_dir) {
   std::vector<const Variant*> all;
   for (const Emitted* p : partitions) {
     for (const Variant& v : p->variants) all.push_back(&v);
   }
-  std::sort(all.begin(), all.end(),
-            [](const Variant* a, const Variant* b) { return IdentityOf(*a) < IdentityOf(*b); });
+  std::sort(all.begin(), all.end(), [](const Variant* a, const Variant* b) {
+    return std::tuple_cat(a->code(), std::tie(a->origin)) <
+           std::tuple_cat(b->code(), std::tie(b->origin));
+  });
   all.erase(std::unique(all.begin(), all.end(),
-                        [](const Variant* a, const Variant* b) { return SameCode(*a, *b); }),
+                        [](const Variant* a, const Variant* b) { return a->code() == b->code(); }),
             all.end());
 
   // By position in `all`; every partition then takes what it uses.
@@ -46,12 +37,13 @@ void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string
     std::vector<const kernels::VariantText*> pointers;
     for (const kernels::VariantText& t : texts) {
       program->functions.push_back(kernels::EntryName(t, pointers.size()));
+      pointers.push_back(&t);
+      if (texts.size() == 1) break;
       auto alone = std::make_shared<ProgramText>();
       alone->source = kernels::AssembleProgram({&t}, kernel_dir);
       alone->origin = t.origin;
       alone->functions = {kernels::EntryName(t, 0)};
       program->alone.push_back(std::move(alone));
-      pointers.push_back(&t);
     }
     program->source = kernels::AssembleProgram(pointers, kernel_dir);
     program->origin = fmt::format("{}", fmt::join(origins, ", "));
@@ -69,8 +61,10 @@ void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string
 
   for (Emitted* p : partitions) {
     for (const Variant& v : p->variants) {
-      size_t at = 0;
-      while (!SameCode(*all[at], v)) ++at;
+      const auto same =
+          std::lower_bound(all.begin(), all.end(), v,
+                           [](const Variant* a, const Variant& b) { return a->code() < b.code(); });
+      const size_t at = static_cast<size_t>(same - all.begin());
       auto& programs = p->plan.programs;
       const auto found = std::find(programs.begin(), programs.end(), program_of[at]);
       p->plan.kernels.push_back({static_cast<size_t>(found - programs.begin()), function_of[at]});

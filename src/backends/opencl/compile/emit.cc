@@ -15,8 +15,8 @@ constexpr size_t kHeader = kernel::Memory::kHeaderBytes;
 
 class Emitter {
  public:
-  Emitter(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir)
-      : unit_(*unit), caps_(caps), kernel_dir_(kernel_dir) {}
+  Emitter(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources)
+      : unit_(*unit), caps_(caps), sources_(sources) {}
 
   Result<Emitted> Run() {
     for (const TensorView& t : unit_.part.Inputs())
@@ -131,8 +131,8 @@ class Emitter {
     const OpView& op = group.op;
     Variant variant;
     if (!spec.user_source.empty()) {
-      TIMCL_ASSIGN(variant.text,
-                   WithImagePrelude(spec.user_source, std::string(op.kind()), kernel_dir_));
+      TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, std::string(op.kind()),
+                                                  sources_->override_dir()));
       variant.entry = spec.entry;
       variant.origin = op.label();
       variant.options = spec.build_options;
@@ -144,7 +144,7 @@ class Emitter {
     for (size_t i = 0; i < op.num_inputs(); ++i) ins.push_back(op.in(i).type());
     for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
     const TensorType final_type = op.num_outputs() > 0 ? group.last().out(0).type() : TensorType();
-    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, kernel_dir_);
+    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_);
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);
@@ -164,8 +164,7 @@ class Emitter {
 
   size_t AddVariant(Variant v) {
     for (size_t i = 0; i < result_.variants.size(); ++i) {
-      const Variant& other = result_.variants[i];
-      if (other.text == v.text && other.entry == v.entry && other.options == v.options) return i;
+      if (result_.variants[i].code() == v.code()) return i;
     }
     result_.variants.push_back(std::move(v));
     return result_.variants.size() - 1;
@@ -308,7 +307,7 @@ class Emitter {
 
   Unit& unit_;
   const DeviceCaps& caps_;
-  const std::string& kernel_dir_;
+  kernels::Sources* sources_;
   std::map<int, size_t> constant_of_;
   std::map<int, int> internal_of_;
   std::vector<Internal> internals_;
@@ -317,8 +316,8 @@ class Emitter {
 
 }  // namespace
 
-Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir) {
-  return Emitter(unit, caps, kernel_dir).Run();
+Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources) {
+  return Emitter(unit, caps, sources).Run();
 }
 
 }  // namespace tim::vx::opencl

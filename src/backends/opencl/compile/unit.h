@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backends/opencl/run/plan.h"
@@ -82,6 +83,9 @@ struct Variant {
   std::string options;  // user's build options; built-in ones have none
   bool user = false;    // a program of its own
   bool images = false;  // see ProgramText
+
+  /// Ops with the same code share a function, whatever they are called.
+  auto code() const { return std::tie(user, images, text, entry, options); }
 };
 
 struct Emitted {
@@ -92,7 +96,7 @@ struct Emitted {
 };
 /// Asks each kernel for its launches, writes their texts, and packs what lives inside the
 /// partition. A kernel that refuses here is noted in unit->refusals.
-Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, const std::string& kernel_dir);
+Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources);
 
 /// Puts the variants of one graph's partitions into programs: all built-in ones into one, sorted,
 /// so that its text (which is what caches know it by) depends on the graph alone and not on the

@@ -49,7 +49,8 @@ class ProgramCache {
   ProgramCache(const ProgramCache&) = delete;
   ProgramCache& operator=(const ProgramCache&) = delete;
 
-  /// One program per text, in order. `dump_dir` receives the texts ("" = off).
+  /// One program per text, in order; those before the one that fails. `dump_dir` receives the texts
+  /// ("" = off).
   Status Build(const std::vector<std::shared_ptr<const ProgramText>>& texts,
                const std::string& dump_dir, BuiltPrograms* programs, BuildStats* stats);
 
