@@ -153,7 +153,9 @@ class Inference {
   Result<Order> StoredOrder(const TensorPtr& t, bool open) const {
     const size_t rank = t->GetShape().size();
     const auto it = orders_.find(t);
-    if (it == orders_.end() || it->second == nullptr) return Identity(open ? 0 : rank);
+    const bool has_memory = t->GetSpec().attr_ != TensorAttribute::TRANSIENT;
+    if (it == orders_.end() || it->second == nullptr || !has_memory)
+      return Identity(open ? 0 : rank);
     const Order order = it->second->AsStdVec();
     if (vx::ir::IsPermutation(order) && (open || order.size() == rank)) return order;
     return Status::Error(

@@ -283,6 +283,15 @@ TEST_F(LayoutInferenceTest, PlaceholdersSurvive) {
   EXPECT_EQ(InputsOf(*op)[4], inferred_->CreateTensorPlaceHolder());
 }
 
+TEST_F(LayoutInferenceTest, ResultsMayBeLeftOut) {
+  TensorPtr x = Input(graph_, {3, 4}), indices = Output(graph_, {2, 3}, DataType::INT32);
+  inputs_.emplace_back(x, Floats{1, 5, 9, 2, 4, 8, 3, 6, 7, 4, 3, 6});  // {4, 3}: 1 2 3 4, 5 4 6 3, ...
+  orders_ = {{x, VectorOf({1, 0})}};
+  Bind<ops::Topk>(graph_, {x}, {graph_->CreateTensorPlaceHolder(), indices}, 2u, 0);
+  InferAndRun();
+  EXPECT_THAT(Read<int32_t>(map_[indices], 6), ElementsAre(3, 2, 2, 0, 0, 1));
+}
+
 TEST_F(LayoutInferenceTest, ComposedOpsStayWhole) {
   TensorPtr x = Given({3, 2}), state = Given({4, 2});
   Bind<ops::RNNCell>(graph_, {x, Const({3, 4}), Const({4}), state, Const({4, 4})},

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "layout/draw.h"
+#include "support/api_support.h"
 
 namespace tim::vx::layout_test {
 namespace {
@@ -237,9 +238,8 @@ void ExpectNoTransposeTwice(const GraphPtr& graph) {
   }
 }
 
-void Check(uint64_t seed, Counts* counts) {
+void Check(uint64_t seed, std::shared_ptr<Context> context, Counts* counts) {
   const DescribedGraph described = Generator(seed).Make();
-  auto context = HostContext();
   const Built plain = Build(described, context, false);
   const Built source = Build(described, context, true);
   const auto inferred = transform::LayoutInference(source.graph, context, source.orders);
@@ -298,7 +298,7 @@ TEST(RandomGraphs, InferenceEqualsExplicitTransposes) {
   Counts counts;
   for (uint64_t seed = 1;; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " (the draws depend on those before)");
-    Check(seed, &counts);
+    Check(seed, HostContext(), &counts);
     if (HasFailure()) return;
     size_t least = SIZE_MAX;
     for (const Operator& op : Operators()) least = std::min(least, op.drawn);
@@ -318,6 +318,13 @@ TEST(RandomGraphs, InferenceEqualsExplicitTransposes) {
             << " inferred, " << counts.edges << " edges\n";
   EXPECT_LT(counts.after, counts.before);
   EXPECT_GT(counts.finite * 10, counts.elements * 8);
+}
+
+// Compilers take their time, so these are few.
+TEST(RandomGraphs, OnTheDefaultDevice) {
+  Counts counts;
+  for (const uint64_t seed : {1001u, 1002u}) Check(seed, test::SharedContext(), &counts);
+  std::cout << counts.ops << " ops on " << test::SharedContext()->DeviceName() << "\n";
 }
 
 }  // namespace
