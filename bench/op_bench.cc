@@ -1,10 +1,12 @@
-// Time per run of single operators: the cases that each op marks for benchmarks, and the
-// register-tile matmul beside the general kernel and the core's measured FMA peak.
+// Time per run of single operators: the cases that each op marks for benchmarks, each beside a copy
+// that reads and writes as many bytes on the same device (of_copy: 1 is as fast, 0.5 takes twice as
+// long), and the register-tile matmul beside the general kernel and the core's measured FMA peak.
 //   op_bench --benchmark_filter=Conv2d1x1      the acceptance shape; --threads=1 keeps PoCL to one
 //   core
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -70,16 +72,38 @@ double Seconds(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// A float32 tensor copied by a kernel, half of `bytes` read and half written.
+Result<std::unique_ptr<OneOp>> BuildCopy(double bytes) {
+  const auto def = Ops().Find("DataConvert");
+  if (def == nullptr) return Status::Error(Code::kNotFound, "no DataConvert to copy with");
+  Case c;
+  c.attrs = AnyAttrs(def->schema, def->schema ? def->schema->make_default() : nullptr);
+  c.inputs = {{cases::F32({std::max<int64_t>(static_cast<int64_t>(bytes / 8), 1)})}};
+  c.outputs = {cases::F32()};
+  return BuildOne(*def, c, OpenCl());
+}
+
+double Middle(std::vector<double>* values) {
+  std::sort(values->begin(), values->end());
+  return (*values)[values->size() / 2];
+}
+
 void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candidate,
             bool against_peak) {
   auto one = BuildOne(def, c, OpenCl(), candidate);
   if (!one.ok()) return state.SkipWithError(one.status().message().c_str());
   runtime::Executable& exe = *(*one)->executable;
   if (Status s = exe.Run(); !s.ok()) return state.SkipWithError(s.message().c_str());
-  std::vector<double> of_peak;
+  auto copy = BuildCopy((*one)->bytes);
+  if (!copy.ok()) return state.SkipWithError(copy.status().message().c_str());
+  runtime::Executable& copying = *(*copy)->executable;
+  if (Status s = copying.Run(); !s.ok()) return state.SkipWithError(s.message().c_str());
+  std::vector<double> of_peak, of_copy;
   for (auto _ : state) {
     const double seconds = Seconds([&] { (void)exe.Run(); });
     state.SetIterationTime(seconds);
+    // The copy is measured beside every run too.
+    of_copy.push_back(Seconds([&] { (void)copying.Run(); }) / seconds);
     if (against_peak) {
       // The peak is measured beside every run: neighbours on the machine slow both alike.
       double flops = 0;
@@ -94,9 +118,9 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
   state.counters["B/s"] = benchmark::Counter((*one)->bytes * runs, benchmark::Counter::kIsRate);
   state.counters["launches"] = static_cast<double>((*one)->report.launches);
   state.counters["compile_ms"] = (*one)->report.compile_ms;
+  state.counters["of_copy"] = Middle(&of_copy);
   if (!of_peak.empty()) {
-    std::sort(of_peak.begin(), of_peak.end());
-    state.counters["of_peak"] = of_peak[of_peak.size() / 2];
+    state.counters["of_peak"] = Middle(&of_peak);
     state.counters["of_peak_p90"] = of_peak[of_peak.size() * 9 / 10];
   }
   if (!(*one)->report.ops.empty()) state.SetLabel((*one)->report.ops[0].kernel);

@@ -15,20 +15,22 @@ def code(text):
 def runs_as(op):
     forms = [k for k in op["kernels"] if not op["pointwise"]]
     forms += ["point-wise"] if op["pointwise"] else []
-    forms += ["composed"] if op["expands"] else []
+    forms += ["composed"] if "expanded" in op["forms"] else []
     forms += ["no launch where encodings agree"] if op["moves_nothing"] else []
     return ", ".join(forms)
 
 
 def page(ops):
-    rows = [(op["name"], f"{code(op['inputs'])} -> {code(op['outputs'])}", code(op["types"]),
-             code(op["attributes"]), runs_as(op), op["tolerance"]["text"]) for op in ops]
-    head = ("operator", "operands", "types", "attributes and defaults", "runs as",
+    rows = [(f"[{op['name']}](../include/{op['header']})", f"{code(op['inputs'])} -> {code(op['outputs'])}",
+             code(op["types"]), code(op["attributes"]), runs_as(op), op["layouts"], op["tolerance"]["text"]) for op in ops]
+    head = ("operator", "operands", "types", "attributes and defaults", "runs as", "dimension order",
             "kernel against reference")
     table = [head, ["---"] * len(head), *rows]
     return ("<!-- Written by scripts/operators.py; do not edit. -->\n# Operators\n\n"
             f"{len(ops)} operators. `?`: may be left out; `*`: one or more; the words of the types are explained in\n"
-            "`include/tim/vx/op_def.h`. Each class has its own documentation in `include/tim/vx/ops/`.\n\n"
+            "`include/tim/vx/op_def.h`. The header behind each name documents the class. Dimension order: what layout inference may\n"
+            "do with the operator; around one that keeps its own order it inserts transposes. How many cases ran and passed:\n"
+            "`timcl ops` of a build tree whose tests were run.\n\n"
             + "".join("| " + " | ".join(row) + " |\n" for row in table))
 
 

@@ -11,6 +11,13 @@ class App;
 
 namespace tim::vx::tools {
 
+/// The header of an operator's class, below include/. A generated table, ended by nulls.
+struct OpHeader {
+  const char* op;
+  const char* header;
+};
+extern const OpHeader kOpHeaders[];
+
 /// The exit status: 0, or 1 with a text on stderr.
 using Command = std::function<int()>;
 

@@ -11,6 +11,8 @@
 #include <map>
 #include <set>
 
+#include "support/coverage.h"
+
 namespace tim::vx {
 namespace conformance {
 namespace {
@@ -20,15 +22,17 @@ struct Flags {
   std::vector<std::string> ops;
   uint64_t seed = 42;
   size_t chunk = 400;
-  bool as_gpu = false, quick = false, fail_fast = false, float_first = false, list = false,
-       sources = false;
+  double limit = 0;      // --limit
+  std::string coverage;  // --coverage
+  bool as_gpu = false, as_cpu = false, quick = false, fail_fast = false, float_first = false,
+       list = false, sources = false;
 };
 Flags flags;
 
 /// One for all tests. Main lets go of it: when static objects are destroyed, drivers may be gone.
 Result<std::shared_ptr<Backend>>& Device() {
   static auto* const device =
-      new Result<std::shared_ptr<Backend>>(OpenDevice(/*as_gpu=*/flags.as_gpu));
+      new Result<std::shared_ptr<Backend>>(OpenDevice(flags.as_gpu, flags.as_cpu));
   return *device;
 }
 
@@ -46,6 +50,7 @@ std::vector<NamedCase> Wanted(const OpDef& def) {
     double elements = 0;
     for (const CaseTensor& t : named.c.inputs) elements += static_cast<double>(t.type.count());
     if (named.c.bench && (flags.quick || elements > 3e5)) continue;
+    if (flags.limit > 0 && elements > flags.limit) continue;
     if (flags.quick) {
       std::string types;
       for (const CaseTensor& t : named.c.inputs) types += TypeText(t.type) + " ";
@@ -99,6 +104,7 @@ class OpConformance : public testing::Test {
     ASSERT_TRUE(device.ok()) << device.status().message();
     const std::vector<NamedCase> cases = Wanted(def_);
     if (!flags.which.empty() && cases.empty()) GTEST_SKIP() << "no case of that name";
+    if (flags.limit > 0 && cases.empty()) GTEST_SKIP() << "no case within --limit";
     // An op without a case would never be tested, and nobody would notice.
     ASSERT_FALSE(cases.empty()) << def_.name << " has no cases";
     RunOptions options;
@@ -108,9 +114,7 @@ class OpConformance : public testing::Test {
     options.stop_early = flags.fail_fast;
     options.chunk = flags.chunk;
     const std::vector<Outcome> outcomes = RunCases(cases, options);
-    const char* kernel_dir = std::getenv("TIMCL_KERNEL_DIR");
-    if (flags.which.empty() && !flags.quick && (kernel_dir == nullptr || *kernel_dir == 0))
-      WriteCoverage(TIMCL_BINARY_DIR "/coverage", std::string(def_.name), outcomes);
+    if (!flags.coverage.empty()) WriteDown(outcomes);
     EXPECT_FALSE(outcomes.empty());
     size_t failed = 0;
     for (const Outcome& o : outcomes) {
@@ -122,8 +126,29 @@ class OpConformance : public testing::Test {
   }
 
  private:
+  void WriteDown(const std::vector<Outcome>& outcomes) const {
+    std::vector<coverage::CaseRun> runs;
+    for (const Outcome& o : outcomes) {
+      runs.push_back({o.op, o.text, o.candidate, o.types, o.passed});
+    }
+    std::string test(def_.name);
+    if (flags.quick) test += ".quick";
+    if (flags.as_gpu) test += ".as_gpu";
+    if (flags.as_cpu) test += ".as_cpu";
+    if (flags.limit > 0) test += ".limit";
+    coverage::Write(flags.coverage, "conformance", test, runs);
+  }
+
   const OpDef& def_;
 };
+
+/// Where coverage is noted unless told otherwise; nowhere for a run of one case or of changed
+/// kernels.
+std::string DefaultCoverage() {
+  const char* kernel_dir = std::getenv("TIMCL_KERNEL_DIR");
+  const bool changed = kernel_dir != nullptr && *kernel_dir != 0;
+  return flags.which.empty() && !changed ? TIMCL_BINARY_DIR "/coverage" : "";
+}
 
 }  // namespace
 
@@ -139,6 +164,10 @@ int Main(int argc, char** argv) {
   app.add_flag("--float-first", flags.float_first,
                "cases that are all float32 go first: they share few kernel variants");
   app.add_flag("--as-gpu", flags.as_gpu, "kernels and copies as for a GPU with memory of its own");
+  app.add_flag("--as-cpu", flags.as_cpu, "kernels as for a CPU, for simulators that are none");
+  app.add_option("--limit", flags.limit, "leaves out cases whose inputs have more elements");
+  app.add_option("--coverage", flags.coverage,
+                 "folder for what ran, which `timcl ops` reads; 'coverage' of the build tree");
   app.add_flag("--list", flags.list, "print the lines of all cases");
   app.add_flag("--sources", flags.sources, "print the kernel files of each operator");
   CLI11_PARSE(app, argc, argv);
@@ -150,6 +179,7 @@ int Main(int argc, char** argv) {
     }
     return 0;
   }
+  if (flags.coverage.empty()) flags.coverage = DefaultCoverage();
   if (flags.fail_fast) GTEST_FLAG_SET(fail_fast, true);
   const std::set<std::string> only(flags.ops.begin(), flags.ops.end());
   const std::string op_of_case = flags.which.substr(0, flags.which.find(' '));

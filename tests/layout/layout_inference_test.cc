@@ -285,7 +285,8 @@ TEST_F(LayoutInferenceTest, PlaceholdersSurvive) {
 
 TEST_F(LayoutInferenceTest, ResultsMayBeLeftOut) {
   TensorPtr x = Input(graph_, {3, 4}), indices = Output(graph_, {2, 3}, DataType::INT32);
-  inputs_.emplace_back(x, Floats{1, 5, 9, 2, 4, 8, 3, 6, 7, 4, 3, 6});  // {4, 3}: 1 2 3 4, 5 4 6 3, ...
+  inputs_.emplace_back(
+      x, Floats{1, 5, 9, 2, 4, 8, 3, 6, 7, 4, 3, 6});  // {4, 3}: 1 2 3 4, 5 4 6 3, ...
   orders_ = {{x, VectorOf({1, 0})}};
   Bind<ops::Topk>(graph_, {x}, {graph_->CreateTensorPlaceHolder(), indices}, 2u, 0);
   InferAndRun();

@@ -7,11 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -315,7 +312,7 @@ const OpRegistry& Registry() {
   return registry;
 }
 
-Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu) {
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu) {
   auto env = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
@@ -326,6 +323,7 @@ Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu) {
   options.kernel_dir = env("TIMCL_KERNEL_DIR");
   options.icd_vendors = env("OCL_ICD_VENDORS");
   options.as_discrete_gpu = as_gpu;
+  options.as_cpu = as_cpu;
   return opencl::CreateBackend(options);
 }
 
@@ -638,29 +636,6 @@ std::vector<Outcome> RunCases(const std::vector<NamedCase>& cases, const RunOpti
     if (failed && options.stop_early) break;
   }
   return all;
-}
-
-void WriteCoverage(const std::string& folder, const std::string& op,
-                   const std::vector<Outcome>& outcomes) {
-  std::map<std::pair<std::string, std::string>, std::pair<int, int>> counts;
-  for (const Outcome& o : outcomes) {
-    auto& [cases, passed] = counts[{o.candidate, o.types}];
-    ++cases;
-    passed += o.passed;
-  }
-  nlohmann::json rows = nlohmann::json::array();
-  for (const auto& [key, n] : counts) {
-    const size_t arrow = key.second.find(" ->");
-    rows.push_back({{"op", op},
-                    {"candidate", key.first},
-                    {"in", key.second.substr(0, arrow)},
-                    {"out", key.second.substr(std::min(arrow + 4, key.second.size()))},
-                    {"cases", n.first},
-                    {"passed", n.second}});
-  }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  std::ofstream(folder + "/" + op + ".json") << rows.dump(1) << "\n";
 }
 
 }  // namespace tim::vx::conformance

@@ -21,8 +21,8 @@ namespace tim::vx::conformance {
 const OpRegistry& Registry();
 
 /// The OpenCL backend as the environment asks for it. `as_gpu`: with kernels and copies as for a
-/// GPU with memory of its own.
-Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu = false);
+/// GPU with memory of its own; `as_cpu`: with kernels as for a CPU.
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu = false, bool as_cpu = false);
 
 /// One case of one op, with the line that names it: "CumSum i8[7,5] -> i8 axis=1".
 struct NamedCase {
@@ -137,10 +137,6 @@ uint64_t Hash(const std::string& text);
 
 /// Encoding without sizes, for reports: "u8(0.037,119)".
 std::string TypeText(const TensorType& type);
-
-/// Writes what ran and passed as <folder>/<op>.json, the only source of coverage figures.
-void WriteCoverage(const std::string& folder, const std::string& op,
-                   const std::vector<Outcome>& outcomes);
 
 }  // namespace tim::vx::conformance
 #endif  // TIMCL_TESTS_SUPPORT_CONFORMANCE_H_

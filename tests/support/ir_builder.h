@@ -3,6 +3,7 @@
 #define TIMCL_TESTS_SUPPORT_IR_BUILDER_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -55,6 +56,9 @@ class OneOp {
   Status Verify() { return ir::VerifyNode(graph_, id_); }
   OpView view() const { return graph_.view(id_); }
 
+  /// Told of every op whose reference was run; for the notes of the golden tests.
+  static inline std::function<void(const OpView&)> on_run;
+
   /// Runs the reference after Verify; data[i] are the stored bytes of input i.
   Status Run(const std::vector<std::vector<std::byte>>& data,
              std::vector<std::vector<std::byte>>* results) const {
@@ -72,7 +76,9 @@ class OneOp {
     for (size_t i = 0; i < op.num_outputs(); ++i) {
       outs.emplace_back((*results)[i].data(), op.out(i).type());
     }
-    return def_.reference(op, ins, outs);
+    const Status status = def_.reference(op, ins, outs);
+    if (on_run) on_run(op);
+    return status;
   }
 
  private:

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Calls the timcl command and checks its exit status and its words: tool_test.py <timcl> <check>."""
-import json, os, pathlib, subprocess, sys, tempfile
+"""Calls the timcl command and checks its exit status and its words: tool_test.py <timcl> <check>.
+
+coverage also takes conformance_test and golden_test, which write what the command shows."""
+import json, os, pathlib, shutil, subprocess, sys, tempfile
 
 tool = sys.argv[1]
 
@@ -72,28 +74,82 @@ def ops():
     assert isinstance(table["Relu"]["pointwise"], str)
     assert table["LeakyRelu"]["attributes"] != "", table["LeakyRelu"]
     has(table["Pool2d"]["attributes"], 'type="MAX"', 'padding="AUTO"')  # enumerators by name
-    for op in table.values():  # nothing in the table that cannot run
-        assert op["kernels"] or op["pointwise"] or op["expands"] or op["moves_nothing"], op
+    include = pathlib.Path(__file__).resolve().parents[2] / "include"
+    for op in table.values():
+        assert {"kernel", "expanded"} & set(op["forms"]), op  # nothing in the table that cannot run
+        assert set(op["forms"]) <= {"kernel", "expanded", "reference"}, op
+        assert f"class TIMCL_API {op['name']} " in (include / op["header"]).read_text(), op
+        assert op["dtypes"] and op["layouts"], op
+    assert table["CumSum"]["header"] == "tim/vx/ops/cumsum.h" and table["CumSum"]["layouts"] == "any; axis is rewritten"
+    assert table["LogicalAnd"]["dtypes"] == ["bool", "i8"] and "f16" in table["Conv2d"]["dtypes"]
+    assert table["RNNCell"]["forms"] == ["expanded", "reference"], table["RNNCell"]
+
+
+def listed(*args, command=tool):
+    done = subprocess.run([command, "ops", "--format=json", *args], capture_output=True, text=True, check=True)
+    return {op["name"]: op for op in json.loads(done.stdout)}
 
 
 def coverage():
-    with tempfile.TemporaryDirectory() as folder:
-        code, _, err = call("ops", "--coverage", folder)
+    conformance, golden = sys.argv[3:]
+    with tempfile.TemporaryDirectory() as top:
+        folder = pathlib.Path(top) / "notes"
+        code, _, err = call("ops", "--coverage", str(folder))
         assert code == 1
-        has(err, "no coverage files", folder)
-        rows = [{"op": "Relu", "candidate": "pointwise", "in": "f32", "out": "f32", "cases": 5, "passed": 4},
-                {"op": "Relu", "candidate": "pointwise", "in": "u8", "out": "u8", "cases": 2, "passed": 2}]
-        (pathlib.Path(folder) / "Relu.json").write_text(json.dumps(rows))
-        code, out, _ = call("ops", "--coverage", folder)
+        has(err, "no coverage files", str(folder))
+
+        # A command in no build tree knows no figures, and makes none up.
+        alone = pathlib.Path(top) / "bin" / "timcl"
+        alone.parent.mkdir()
+        shutil.copy(tool, alone)
+        for op in listed(command=str(alone)).values():
+            assert op["conformance_cases"] is None and op["golden_cases"] is None and op["coverage"] is None, op
+
+        # What conformance_test ran is what the command shows, and nothing for what it did not run.
+        env = {**os.environ, "TIMCL_CACHE_DIR": "", "TIMCL_LOG": "error"}
+        ran = subprocess.run([conformance, "--quick", "--ops=Relu,Concat", "--coverage", str(folder)], env=env,
+                             stdout=subprocess.PIPE, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout
+        lines = subprocess.run([conformance, "--list", "--ops=Relu"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        table = listed("--coverage", str(folder))
+        assert 1 < table["Relu"]["conformance_cases"] <= len(lines.splitlines()), table["Relu"]
+        assert table["Concat"]["conformance_cases"] > 1
+        assert table["Add"]["conformance_cases"] == 0 and table["Add"]["coverage"] == []
+        assert table["Relu"]["golden_cases"] is None  # no golden test left a note
+        rows = table["Relu"]["coverage"]
+        assert {row["by"] for row in rows} <= set(table["Relu"]["kernels"]), rows
+        assert any(row["types"] == "f32 -> f32" for row in rows), rows
+
+        # Another test that ran the same cases adds none.
+        once = table["Relu"]["conformance_cases"]
+        shutil.copy(folder / "conformance.Relu.quick.json", folder / "conformance.Relu.again.json")
+        assert listed("--coverage", str(folder))["Relu"]["conformance_cases"] == once
+
+        # A case that failed somewhere does not count.
+        file = folder / "conformance.Relu.again.json"
+        notes = json.loads(file.read_text())
+        failed = notes["runs"][0]["case"]
+        for run in notes["runs"]:
+            run["passed"] = run["case"] != failed
+        file.write_text(json.dumps(notes))
+        assert listed("--coverage", str(folder))["Relu"]["conformance_cases"] == once - 1
+
+        ran = subprocess.run([golden, "--coverage", str(folder)], stdout=subprocess.PIPE, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout
+        table = listed("--coverage", str(folder))
+        assert all(op["golden_cases"] > 0 for op in table.values()), \
+            [op["name"] for op in table.values() if op["golden_cases"] == 0]
+        assert table["Concat"]["conformance_cases"] > 1
+        code, out, _ = call("ops", "--coverage", str(folder))
         assert code == 0
-        has(out, "6 of 7 cases in 2 rows", "0 of 0 cases in 0 rows")
-        code, out, _ = call("ops", "--format=json", "--coverage", folder)
-        table = {op["name"]: op for op in json.loads(out)}
-        assert table["Relu"]["coverage"] == rows and table["Add"]["coverage"] == []
-        (pathlib.Path(folder) / "Zzz.json").write_text("{")
-        code, _, err = call("ops", "--coverage", folder)
-        assert code == 1
-        has(err, "Zzz.json", "not a coverage file")
+        has(out, f"{once - 1} conformance cases, {table['Relu']['golden_cases']} golden cases")
+        assert not [f for f in folder.iterdir() if f.suffix != ".json"], "an unfinished file is left"
+
+        for text in ("{", "[]", '{"kind": "conformance", "runs": [{"op": "Relu"}]}'):
+            (folder / "conformance.Zzz.json").write_text(text)
+            code, _, err = call("ops", "--coverage", str(folder))
+            assert code == 1
+            has(err, "conformance.Zzz.json", "not a coverage file")
 
 
 def cache():

@@ -18,6 +18,9 @@ struct BackendOptions {
   /// Kernels and copies as for a GPU with memory of its own, whatever the device is. For tests:
   /// these paths are then run where there is only a CPU.
   bool as_discrete_gpu = false;
+  /// Kernels as for a CPU, whatever the device says that it is. For tests: simulators call
+  /// themselves GPUs.
+  bool as_cpu = false;
   /// Uses `cache_dir` also where the driver keeps compiled programs itself, as PoCL does. For
   /// tests.
   bool cache_even_if_driver_does = false;

@@ -1,0 +1,189 @@
+#!/bin/sh
+# Builds and runs programs against an installed library, in one of the ways of README's section "Use it in your program",
+# from where the lines are taken:
+#   consumers.sh <prefix> <folder to work in> <way>...
+# LIBDIR: where libraries are below the prefix, "lib" if not told. CXX, CXXFLAGS, CMAKE_GENERATOR and
+# CMAKE_CXX_COMPILER_LAUNCHER as usual. Sees nothing of the build that was installed.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+PREFIX=$(cd "$1" && pwd)
+mkdir -p "$2"
+folder=$(cd "$2" && pwd)
+shift 2
+libraries=$PREFIX/${LIBDIR:=lib}
+export PREFIX
+export PKG_CONFIG_PATH="$libraries/pkgconfig"
+
+# readme <language> <n>: the n-th listing of that language in README's section.
+readme() {
+  awk -v language="$1" -v wanted="$2" '
+    /^## / { inside = $0 == "## Use it in your program" }
+    /^```/ { listing = inside && $0 == "```" language && ++n == wanted; next }
+    listing { print; found = 1 }
+    END { exit !found }' "$here/../../README.md" >listing || fail "README has no listing $2 of $1"
+  sed "s|PREFIX/lib|PREFIX/$LIBDIR|g" listing
+}
+fail() {
+  echo "$way: $*" >&2
+  exit 1
+}
+# The compiler of README's lines is c++.
+use_compiler() {
+  mkdir bin
+  printf "#!/bin/sh\nexec %s \"\$@\"\n" "${CMAKE_CXX_COMPILER_LAUNCHER:-} ${CXX:-g++} ${CXXFLAGS:-}" >bin/c++
+  chmod +x bin/c++
+  PATH=$PWD/bin:$PATH
+}
+# project: standard input is the rest of a CMakeLists.txt; builds it.
+project() {
+  {
+    echo 'cmake_minimum_required(VERSION 3.16)'
+    echo 'project(app LANGUAGES CXX)'
+    cat
+  } >CMakeLists.txt
+  PATH=$system_path cmake -S . -B build -D CMAKE_PREFIX_PATH="$PREFIX" >configure.log || { cat configure.log; fail cmake; }
+  PATH=$system_path cmake --build build
+}
+
+# The first program that README shows.
+way_readme() {
+  awk '/^```/ { listing = $0 == "```cpp"; if (n++) exit; next } listing' "$here/../../README.md" >listing
+  {
+    echo '#include <iostream>'
+    grep '^#include' listing
+    echo 'int main() {'
+    grep -v '^#include' listing
+    echo 'return data[0] == 0 && data[1] < -0.3f && data[2] > 0.6f && data[3] == 4 ? 0 : 1; }'
+  } >main.cc
+  readme sh 3 >line
+  . ./line
+  ./app | grep -q HardSwish || fail "the report does not tell of HardSwish"
+  ./app >/dev/null
+}
+
+way_timcl() {
+  cp "$here/consumers/modern.cc" main.cc
+  { readme cmake 1; cat <<'END'
+if(NOT IS_DIRECTORY "${timcl_PLUGIN_DIR}" OR NOT timcl_VERSION VERSION_GREATER_EQUAL 1.0)
+  message(FATAL_ERROR "'${timcl_PLUGIN_DIR}' is no folder, or '${timcl_VERSION}' no version")
+endif()
+END
+  } | project
+  build/app
+}
+
+way_tim_vx() {
+  cp "$here/consumers/original.cc" main.cc
+  { readme cmake 2; cat <<END
+set_target_properties(app PROPERTIES CXX_STANDARD 11 CXX_EXTENSIONS OFF)
+find_package(tim-vx 1.1 REQUIRED)  # a version of the original, and a second time
+find_package(timcl REQUIRED)
+find_package(timcl 2 QUIET)
+if(timcl_FOUND)
+  message(FATAL_ERROR "version 1 is taken for version 2")
+endif()
+add_executable(features_first $here/consumers/features_first.cc)
+target_link_libraries(features_first PRIVATE tim-vx::tim-vx)
+# What the original's samples write, and what they mean.
+add_executable(open main.cc)
+target_link_libraries(open PRIVATE -Wl,--whole-archive tim-vx)
+add_executable(closed main.cc)
+target_link_libraries(closed PRIVATE -Wl,--whole-archive tim-vx -Wl,--no-whole-archive)
+END
+  } | project
+  build/app
+  build/features_first
+  build/open
+  build/closed
+}
+
+way_pkg_config() {
+  cp "$here/consumers/modern.cc" main.cc
+  readme sh 2 >line
+  . ./line
+  ./app
+  c++ -std=c++11 "$here/consumers/features_first.cc" $(pkg-config --cflags --libs tim-vx) -Wl,-rpath,"$libraries" -o first
+  ./first
+  [ -d "$(pkg-config --variable=plugindir timcl)" ] || fail "plugindir is no folder"
+}
+
+way_plain() {
+  cp "$here/consumers/original.cc" main.cc
+  readme sh 3 >line
+  . ./line
+  ./app
+}
+
+way_find_library() {
+  project <<END
+find_library(TIM_VX tim-vx PATHS $PREFIX/lib NO_DEFAULT_PATH REQUIRED)
+add_executable(app $here/consumers/original.cc)
+target_include_directories(app PRIVATE $PREFIX/include)
+target_link_libraries(app PRIVATE \${TIM_VX})
+END
+  build/app
+}
+
+way_op_header_alone() {
+  c++ -std=c++11 "$here/consumers/transitive.cc" -I"$PREFIX/include" -L"$libraries" -ltim-vx \
+    -Wl,-rpath,"$libraries" -o app
+  ./app
+}
+
+# Not as system headers, whose warnings compilers keep to themselves.
+way_warnings() {
+  flags="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wdouble-promotion -Wshadow -Werror"
+  c++ -std=c++11 $flags -fsyntax-only -I"$PREFIX/include" "$here/consumers/original.cc"
+  c++ -std=c++20 $flags -fsyntax-only -I"$PREFIX/include" "$here/consumers/original.cc"
+  c++ -std=c++20 $flags -fsyntax-only -I"$PREFIX/include" "$here/consumers/modern.cc"
+}
+
+way_dlopen() {
+  c++ -std=c++17 -shared -fPIC "$here/consumers/plugin.cc" -I"$PREFIX/include" -L"$libraries" -ltimcl \
+    -Wl,-rpath,"$libraries" -o plugin.so
+  c++ -std=c++17 "$here/consumers/opens_plugin.cc" -ldl -o opens_plugin
+  ./opens_plugin ./plugin.so
+}
+
+# "half.hpp" is the installed half library, or the program's own, or an error that says so.
+way_half() {
+  mkdir -p system/half own/third_party/half
+  echo 'int installed;' >system/half/half.hpp
+  echo 'int own;' | tee own/half.hpp >own/third_party/half/half.hpp
+  compat=-I"$PREFIX/include/timcl/compat"
+  for name in half.hpp third_party/half/half.hpp; do
+    preprocess() { echo "#include \"$name\"" | c++ -std=c++11 -Wpedantic -Werror -E "$@" -x c++ - 2>&1; }
+    preprocess $compat -Isystem | grep -q installed || fail "$name does not find the installed half library"
+    preprocess $compat -Isystem -Iown | grep -q own || fail "$name hides the program's own"
+    preprocess -Iown $compat -Isystem | grep -q own || fail "$name hides the program's own"
+  done
+  if echo '#include <half/half.hpp>' | c++ -E -o /dev/null -x c++ - 2>/dev/null; then
+    echo "half: what is said where it is missing is not tested, as it is installed here"
+  else
+    preprocess $compat | grep -q "libhalf-dev" || fail "without the half library there is no word of it"
+  fi
+}
+
+# The tree knows neither its own place nor that of the build, and needs nothing else of the build.
+way_tree() {
+  for place in ${NOT_IN_THE_TREE:-}; do
+    found=$(grep -rIlF "$place" "$PREFIX/include/tim" "$libraries/cmake" "$PKG_CONFIG_PATH" || true)
+    [ -z "$found" ] || fail "$place is in $found"
+  done
+  for file in "$libraries/libtimcl.so.1" "$PREFIX/bin/timcl"; do
+    [ ! -e "$file" ] || ! readelf -d "$file" | grep -E 'R(UN)?PATH' || fail "$file has a search path"
+  done
+  [ "$(readlink "$libraries/libtim-vx.so")" = libtimcl.so ] || fail "libtim-vx.so is not libtimcl.so"
+  [ ! -e "$PREFIX/bin/timcl" ] || "$PREFIX/bin/timcl" ops | grep -q CumSum || fail "the command does not list operators"
+}
+
+system_path=$PATH
+for way in "$@"; do
+  rm -rf "$folder/$way"
+  mkdir "$folder/$way"
+  cd "$folder/$way"
+  PATH=$system_path
+  use_compiler
+  "way_$way"
+  echo "$way: fine"
+done
