@@ -354,9 +354,9 @@ struct LayoutRule {
     r.named = Named::kGained;
     return r;
   }
-  constexpr LayoutRule Masks(const char* masks, const char* dropped) const {
+  constexpr LayoutRule Masks(const char* names, const char* dropped) const {
     LayoutRule r = *this;
-    r.masks = masks, r.dropped_mask = dropped;
+    r.masks = names, r.dropped_mask = dropped;
     return r;
   }
 };
