@@ -152,4 +152,27 @@ const AnyAttrs& AttrsOf(const Operation& op) {
   return op.impl() ? op.impl()->attrs : kNone;
 }
 
+const std::vector<std::shared_ptr<Tensor>>& InputsOf(const Operation& op) {
+  static const std::vector<std::shared_ptr<Tensor>> kNone;
+  return op.impl() ? op.impl()->inputs : kNone;
+}
+const std::vector<std::shared_ptr<Tensor>>& OutputsOf(const Operation& op) {
+  static const std::vector<std::shared_ptr<Tensor>> kNone;
+  return op.impl() ? op.impl()->outputs : kNone;
+}
+
+Status SetAttrs(Operation& op, const AttrMap& attrs) {
+  const AttrSchema* schema = AttrsOf(op).schema();
+  if (schema == nullptr) {
+    if (attrs.size() == 0) return Status();
+    return Status::Error(Code::kInvalidArgument, "it has no attributes")
+        .AtOp(GraphImpl::LabelOf(op));
+  }
+  auto data = schema->from_map(attrs);
+  if (!data.ok()) return data.status().AtOp(GraphImpl::LabelOf(op));
+  op.impl()->attrs = AnyAttrs(schema, std::move(*data));
+  if (GraphImpl* owner = op.impl()->owner()) owner->Edited();
+  return Status();
+}
+
 }  // namespace tim::vx

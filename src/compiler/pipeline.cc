@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "base/log.h"
+#include "ir/layout.h"
 
 namespace tim::vx::compiler {
 namespace {
@@ -80,6 +82,37 @@ void Advise(const ir::Graph& graph, std::vector<std::string>* warnings) {
     for (size_t i = before; i < warnings->size(); ++i)
       base::Log("compile", base::LogLevel::kWarn, "{}", (*warnings)[i]);
   }
+}
+
+/// Layout arguments that ask for a permutation: they have no effect here, one line says so.
+void AdviseOfLayouts(const ir::Graph& graph, std::vector<std::string>* warnings) {
+  std::string first;
+  size_t more = 0;
+  for (size_t id = 0; id < graph.nodes().size(); ++id) {
+    const OpView op = graph.view(static_cast<int>(id));
+    if (op.def().layout.kind != LayoutRule::Kind::kFixed) continue;
+    const AttrMap attrs = op.any_attrs().Map();
+    std::istringstream names(op.def().layout.layouts);
+    size_t input = 0;
+    for (std::string name; names >> name; ++input) {
+      const AttrValue* value = attrs.Find(name);
+      DataLayout layout = DataLayout::ANY;
+      if (value == nullptr || !attrs_detail::FromValue(*value, &layout)) continue;
+      if (ir::IsIdentity(ir::NativeOrder(layout, op.in(input).shape().rank()))) continue;
+      if (first.empty()) {
+        first = fmt::format("{} ({})", op.label(), AttrMap({{name, *value}}).ToText());
+      } else {
+        ++more;
+      }
+      break;
+    }
+  }
+  if (first.empty()) return;
+  if (more > 0) first += fmt::format(" and {} more", more);
+  warnings->push_back(first +
+                      ": layout arguments have no effect on their own; "
+                      "tim::transform::LayoutInference makes a graph that obeys them");
+  base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
 }
 
 /// Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
@@ -275,6 +308,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   TIMCL_TRY(ir::CheckInvariants(graph, false));
   TIMCL_TRY(InferTypes(graph));
   Advise(graph, &report->warnings);
+  AdviseOfLayouts(graph, &report->warnings);
   TIMCL_TRY(AllocateOutputs(graph));
   dump.Graph("infer_types", graph);
   TIMCL_TRY(FoldConstants(graph));

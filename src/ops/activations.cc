@@ -250,6 +250,7 @@ TIMCL_POINTWISE(Prelu, PreluAttrs, "input slope", Tolerance::Exact(),
                              [](Int x, Int y, Int, P) { return x >= 0 ? x : x * y; })
                     .Checked(CheckPrelu)
                     .Aligned(PreluShape)
+                    .Axes("axis")
                     .Cases(PreluCases));
 
 }  // namespace

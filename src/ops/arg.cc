@@ -103,6 +103,7 @@ constexpr OpDef Definition(const char* name) {
   def.infer = Infer;
   def.reference = Reference<largest>;
   def.kernels = kKernels<largest>;
+  def.layout = LayoutRule::FollowsAxis("axis").Drops();
   def.tolerance = Tolerance::Exact();
   def.cases = TIMCL_CASES(Cases);
   return def;

@@ -171,7 +171,7 @@ std::shared_ptr<Operation> Conv1d::Clone(std::shared_ptr<Graph>& graph) const {
                                         a.multiplier, a.input_layout, a.kernel_layout);
 }
 
-DataLayout Conv1d::KernelDataLayout() { return kernel_layout_; }
+DataLayout Conv1d::KernelDataLayout() { return AttrsOf<Conv1dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(conv1d) { Add(kConv1d); }

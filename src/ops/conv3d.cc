@@ -169,7 +169,7 @@ std::shared_ptr<Operation> Conv3d::Clone(std::shared_ptr<Graph>& graph) const {
                                         a.multiplier, a.input_layout, a.kernel_layout);
 }
 
-DataLayout Conv3d::KernelDataLayout() { return kernel_layout_; }
+DataLayout Conv3d::KernelDataLayout() { return AttrsOf<Conv3dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(conv3d) { Add(kConv3d); }

@@ -199,7 +199,6 @@ CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num
   def.verify = Verify;
   def.infer = Infer;
   def.kernels = kKernels;
-  def.layout = LayoutRule::Pinned();
   def.declared = Declared::kOverwritten;
   SetRuntimeDef(graph, std::shared_ptr<const OpDef>(owned, &owned->def),
                 AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{

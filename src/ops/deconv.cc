@@ -183,7 +183,7 @@ std::shared_ptr<Operation> DeConv2d::Clone(std::shared_ptr<Graph>& graph) const 
                                           a.kernel_layout);
 }
 
-DataLayout DeConv2d::KernelDataLayout() { return kernel_layout_; }
+DataLayout DeConv2d::KernelDataLayout() { return AttrsOf<DeConv2dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(deconv) { Add(kDeConv2d); }

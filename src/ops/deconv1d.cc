@@ -159,7 +159,7 @@ std::shared_ptr<Operation> DeConv1d::Clone(std::shared_ptr<Graph>& graph) const 
                                           a.input_layout, a.kernel_layout);
 }
 
-DataLayout DeConv1d::KernelDataLayout() { return kernel_layout_; }
+DataLayout DeConv1d::KernelDataLayout() { return AttrsOf<DeConv1dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(deconv1d) { Add(kDeConv1d); }

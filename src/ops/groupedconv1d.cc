@@ -129,7 +129,9 @@ std::shared_ptr<Operation> GroupedConv1d::Clone(std::shared_ptr<Graph>& graph) c
                                                a.input_layout, a.kernel_layout);
 }
 
-DataLayout GroupedConv1d::KernelDataLayout() { return kernel_layout_; }
+DataLayout GroupedConv1d::KernelDataLayout() {
+  return AttrsOf<GroupedConv1dAttrs>(*this).kernel_layout;
+}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(groupedconv1d) { Add(kGroupedConv1d); }

@@ -134,7 +134,9 @@ std::shared_ptr<Operation> GroupedConv2d::Clone(std::shared_ptr<Graph>& graph) c
                                                a.input_layout, a.kernel_layout);
 }
 
-DataLayout GroupedConv2d::KernelDataLayout() { return kernel_layout_; }
+DataLayout GroupedConv2d::KernelDataLayout() {
+  return AttrsOf<GroupedConv2dAttrs>(*this).kernel_layout;
+}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
 TIMCL_OPS(groupedconv2d) { Add(kGroupedConv2d); }

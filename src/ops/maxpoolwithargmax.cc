@@ -302,7 +302,7 @@ constexpr OpDef kMaxpoolGrad = {.name = "MaxpoolGrad",
                                 .infer = InferGrad,
                                 .reference = GradReference,
                                 .kernels = kGradKernels,
-                                .layout = LayoutRule::Fixed("layout"),
+                                .layout = LayoutRule::Fixed("layout", 2),
                                 .tolerance = Tolerance::Sum(),
                                 .cases = TIMCL_CASES(GradCases)};
 
@@ -404,7 +404,7 @@ constexpr OpDef kMaxUnpool2d = {.name = "MaxUnpool2d",
                                 .infer = InferUnpool,
                                 .reference = UnpoolReference,
                                 .kernels = kUnpoolKernels,
-                                .layout = LayoutRule::Fixed("layout"),
+                                .layout = LayoutRule::Fixed("layout", 2),
                                 .declared = Declared::kExtentWins,
                                 .tolerance = Tolerance::Exact(),
                                 .cases = TIMCL_CASES(UnpoolCases)};

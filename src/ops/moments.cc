@@ -83,6 +83,7 @@ constexpr OpDef kMoments = {.name = "Moments",
                             .infer = Infer,
                             .reference = Reference,
                             .kernels = kKernels,
+                            .layout = LayoutRule::FollowsAxis("axes").Drops("keep_dims"),
                             .tolerance = {16, 1e-6, 1, true},
                             .cases = TIMCL_CASES(Cases)};
 

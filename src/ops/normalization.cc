@@ -213,6 +213,7 @@ constexpr OpDef kLayerNormalization = {.name = "LayerNormalization",
                                        .infer = ShapeOfInput,
                                        .reference = LayerReference,
                                        .kernels = kLayerKernels,
+                                       .layout = LayoutRule::FollowsAxis("axis").Data(1),
                                        .tolerance = kTolerance,
                                        .cases = TIMCL_CASES(LayerCases)};
 

@@ -221,7 +221,7 @@ constexpr OpDef Definition(const char* name) {
   def.infer = Infer;
   def.reference = Reference<kind>;
   def.kernels = kKernels<kind>;
-  def.layout = LayoutRule::FollowsAxis("axis");
+  def.layout = LayoutRule::FollowsAxis("axis").Drops("keep_dims");
   def.tolerance = kind == kSum || kind == kMean ? Tolerance::Sum()
                   : kind == kProd               ? Tolerance::Ulp(64)
                                                 : Tolerance::Exact();

@@ -335,6 +335,7 @@ constexpr OpDef kResize1d = {.name = "Resize1d",
                              .infer = Infer<Resize1dAttrs>,
                              .reference = Reference<Resize1dAttrs>,
                              .kernels = kResize1dKernels,
+                             .layout = LayoutRule::Fixed("layout"),
                              .tolerance = kTolerance,
                              .cases = TIMCL_CASES(Resize1dCases)};
 

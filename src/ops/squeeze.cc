@@ -83,6 +83,7 @@ constexpr OpDef kSqueeze = {.name = "Squeeze",
                             .infer = Infer,
                             .reference = Reference,
                             .kernels = kKernels,
+                            .layout = LayoutRule::FollowsAxis("axis").Drops(),
                             .moves_nothing = true,
                             .tolerance = Tolerance::Exact(),
                             .cases = TIMCL_CASES(Cases)};

@@ -69,6 +69,7 @@ constexpr OpDef kStack = {.name = "Stack",
                           .infer = Infer,
                           .reference = Op::Reference,
                           .kernels = Op::kKernels,
+                          .layout = LayoutRule::FollowsAxis("axis").Gains(),
                           .tolerance = Tolerance::Exact(),
                           .cases = TIMCL_CASES(Cases)};
 

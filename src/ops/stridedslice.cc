@@ -155,16 +155,19 @@ void Cases(CaseMaker& make) {
       .Bench();
 }
 
-constexpr OpDef kStridedSlice = {.name = "StridedSlice",
-                                 .types = "copyable -> copyable",
-                                 .schema = &kAttrSchema<StridedSliceAttrs>,
-                                 .verify = Verify,
-                                 .infer = Infer,
-                                 .reference = Op::Reference,
-                                 .kernels = Op::kKernels,
-                                 .declared = Declared::kExtentWins,
-                                 .tolerance = Tolerance::Exact(),
-                                 .cases = TIMCL_CASES(Cases)};
+constexpr OpDef kStridedSlice = {
+    .name = "StridedSlice",
+    .types = "copyable -> copyable",
+    .schema = &kAttrSchema<StridedSliceAttrs>,
+    .verify = Verify,
+    .infer = Infer,
+    .reference = Op::Reference,
+    .kernels = Op::kKernels,
+    .layout = LayoutRule::FollowsAxis("", "begin_dims end_dims stride_dims")
+                  .Masks("begin_mask end_mask", "shrink_axis_mask"),
+    .declared = Declared::kExtentWins,
+    .tolerance = Tolerance::Exact(),
+    .cases = TIMCL_CASES(Cases)};
 
 }  // namespace
 

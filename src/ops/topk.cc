@@ -108,6 +108,7 @@ constexpr OpDef kTopk = {.name = "Topk",
                          .infer = Infer,
                          .reference = Reference,
                          .kernels = kKernels,
+                         .layout = LayoutRule::FollowsAxis("axis"),
                          .tolerance = Tolerance::Exact(),
                          .cases = TIMCL_CASES(Cases)};
 

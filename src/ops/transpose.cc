@@ -93,7 +93,7 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                               .infer = Infer,
                               .reference = Op::Reference,
                               .kernels = Op::kKernels,
-                              .layout = LayoutRule::Canonical(),
+                              .layout = LayoutRule::Permutes("perm"),
                               .tolerance = Tolerance::Exact(),
                               .cases = TIMCL_CASES(Cases)};
 

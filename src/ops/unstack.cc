@@ -74,6 +74,7 @@ constexpr OpDef kUnstack = {.name = "Unstack",
                             .infer = Infer,
                             .reference = Op::Reference,
                             .kernels = Op::kKernels,
+                            .layout = LayoutRule::FollowsAxis("axis").Drops(),
                             .tolerance = Tolerance::Exact(),
                             .cases = TIMCL_CASES(Cases)};
 

@@ -55,20 +55,20 @@ std::string Listed(std::string names, const char* one, const char* several) {
 }
 
 std::string LayoutWords(const LayoutRule& rule) {
+  std::string attributes;
+  for (const char* names : {rule.axes, rule.per_dimension, rule.masks, rule.dropped_mask}) {
+    if (*names != 0) attributes += (attributes.empty() ? "" : " ") + std::string(names);
+  }
   switch (rule.kind) {
     case LayoutRule::Kind::kCanonical:
       return "its own order";
-    case LayoutRule::Kind::kSameForAll:
-      return "any, the same for all operands";
     case LayoutRule::Kind::kFollows:
-      return "any; " + Listed(fmt::format("{}{}{}", rule.axes,
-                                          *rule.axes != 0 && *rule.per_dimension != 0 ? " " : "",
-                                          rule.per_dimension),
-                              " is rewritten", " are rewritten");
+      return attributes.empty() ? "any, the same for all operands"
+                                : "any; " + Listed(attributes, " is rewritten", " are rewritten");
     case LayoutRule::Kind::kFixed:
       return "as named by " + Listed(rule.layouts, "", "");
-    case LayoutRule::Kind::kPinned:
-      return "as given, never transposed";
+    case LayoutRule::Kind::kPermutes:
+      return "any; permutes by " + attributes;
   }
   return "unknown";
 }

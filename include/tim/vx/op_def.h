@@ -288,31 +288,77 @@ class KernelList {
   size_t size_ = 0;
 };
 
-/// What a permutation of the data's dimensions does to the op; read by layout inference. The
-/// default inserts transposes around the op, which is always right.
+/// What a permutation of the data's dimensions does to the op; read by layout inference alone
+/// (tim/transform/layout_inference.h). The default inserts transposes around the op, which is
+/// always right; a rule avoids them. Attributes are given by name, several separated by a space.
 struct LayoutRule {
   enum class Kind {
-    kCanonical,   // the op sees the order in which it is defined
-    kSameForAll,  // any order, the same for every operand of full rank (point-wise ops)
-    kFollows,     // any order; the attributes below are rewritten
-    kFixed,       // the op's own order, which its layout attributes name (convolutions)
-    kPinned,      // never transposed through nor around (custom ops): as the user gave it
+    kCanonical,  // the order in which the user thinks, for all operands
+    kFollows,    // any order, the same for all data; the attributes below are rewritten
+    kFixed,      // the orders that its layout attributes name, which are reset (convolutions)
+    kPermutes,   // does nothing else than permute: the dimensions of input 0 by `axes`
+  };
+  /// What becomes of the dimensions that `axes` names.
+  enum class Named {
+    kStay,
+    kDropped,  // they are no dimensions of the results, unless attribute `kept_if` is true
+    kGained,   // they are dimensions of the results alone
   };
   Kind kind = Kind::kCanonical;
-  /// kFollows: names of attributes that hold one dimension or a list of them.
+  /// One dimension or a list of them; negative ones count from the end.
   const char* axes = "";
-  /// kFollows: names of attributes with one entry per dimension.
+  /// Lists with one entry per dimension, or empty.
   const char* per_dimension = "";
-  /// kFixed: names of the attributes that hold the DataLayout of input 0 and of the kernel.
+  /// Numbers of which bit i belongs to dimension i.
+  const char* masks = "";
+  /// Such a number, whose dimensions the results do not have.
+  const char* dropped_mask = "";
+  Named named = Named::kStay;
+  const char* kept_if = "";
+  /// kFixed: what holds the DataLayout of the data and, behind a space, that of input 1.
   const char* layouts = "";
+  /// So many inputs, the first ones, are data; the others (parameters, boxes) keep their order.
+  size_t data_inputs = SIZE_MAX;
 
   static constexpr LayoutRule Canonical() { return {}; }
-  static constexpr LayoutRule SameForAll() { return {Kind::kSameForAll, "", "", ""}; }
+  /// Point-wise ops: dimensions meet from the fastest on, missing ones count as 1.
+  static constexpr LayoutRule SameForAll() { return FollowsAxis(""); }
   static constexpr LayoutRule FollowsAxis(const char* axes, const char* per_dimension = "") {
-    return {Kind::kFollows, axes, per_dimension, ""};
+    LayoutRule r;
+    r.kind = Kind::kFollows, r.axes = axes, r.per_dimension = per_dimension;
+    return r;
   }
-  static constexpr LayoutRule Fixed(const char* layouts) { return {Kind::kFixed, "", "", layouts}; }
-  static constexpr LayoutRule Pinned() { return {Kind::kPinned, "", "", ""}; }
+  static constexpr LayoutRule Fixed(const char* layouts, size_t data_inputs = 1) {
+    LayoutRule r;
+    r.kind = Kind::kFixed, r.layouts = layouts, r.data_inputs = data_inputs;
+    return r;
+  }
+  static constexpr LayoutRule Permutes(const char* axes) {
+    LayoutRule r;
+    r.kind = Kind::kPermutes, r.axes = axes;
+    return r;
+  }
+
+  constexpr LayoutRule Data(size_t inputs) const {
+    LayoutRule r = *this;
+    r.data_inputs = inputs;
+    return r;
+  }
+  constexpr LayoutRule Drops(const char* unless_true = "") const {
+    LayoutRule r = *this;
+    r.named = Named::kDropped, r.kept_if = unless_true;
+    return r;
+  }
+  constexpr LayoutRule Gains() const {
+    LayoutRule r = *this;
+    r.named = Named::kGained;
+    return r;
+  }
+  constexpr LayoutRule Masks(const char* names, const char* dropped) const {
+    LayoutRule r = *this;
+    r.masks = names, r.dropped_mask = dropped;
+    return r;
+  }
 };
 
 /// A point-wise op as one OpenCL expression, which serves the general kernel and every epilogue.
@@ -428,6 +474,13 @@ template <class A>
 const A& AttrsOf(const Operation& op) {
   return AttrsOf(op).template As<A>("operation");
 }
+
+/// What was bound to an operation, in order; a placeholder for an operand that was left out.
+TIMCL_API const std::vector<std::shared_ptr<Tensor>>& InputsOf(const Operation& op);
+TIMCL_API const std::vector<std::shared_ptr<Tensor>>& OutputsOf(const Operation& op);
+/// Gives an operation other attributes; what its class remembers of the old ones stays as it is.
+/// kInvalidArgument names the one that its definition does not take.
+TIMCL_API Status SetAttrs(Operation& op, const AttrMap& attrs);
 
 /// Kinds of ops by name. Each Context starts with the built-in table (Context::Ops). What a name
 /// means is looked up when an operation is made, typed or by name, so an override reaches both; ops

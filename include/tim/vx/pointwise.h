@@ -54,6 +54,12 @@ struct Pointwise : PointwiseRule {
     r.align = f;
     return r;
   }
+  /// The attributes that name a dimension.
+  constexpr Pointwise Axes(const char* names) const {
+    Pointwise r = *this;
+    r.axes = names;
+    return r;
+  }
   constexpr Pointwise Cases(void (*f)(CaseMaker&)) const {
     Pointwise r = *this;
     r.cases = TIMCL_CASES(f);
@@ -75,6 +81,7 @@ struct Pointwise : PointwiseRule {
   float (*in_float)(float, float, float, Params);
   Int (*in_integer)(Int, Int, Int, Params) = nullptr;
   const char* types = "number* -> number";
+  const char* axes = "";
   Status (*check)(const OpView&) = nullptr;
   Shape (*align)(const OpView&, size_t input) = nullptr;
   void (*cases)(CaseMaker&) = nullptr;
@@ -120,7 +127,7 @@ constexpr OpDef DefinitionOf(const char* name, const AttrSchema* schema, const c
   def.reference = Reference;
   def.kernels = kKernels;
   def.pointwise = rule;
-  def.layout = LayoutRule::SameForAll();
+  def.layout = LayoutRule::FollowsAxis(rule->axes);
   def.tolerance = tolerance;
   def.cases = rule->cases;
   return def;
