@@ -10,9 +10,9 @@
 #include <cstring>
 #include <vector>
 
-#include "api/packed.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "ir/packed.h"
 #include "tim/vx/op_def.h"
 
 namespace tim::vx {

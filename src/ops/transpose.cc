@@ -87,7 +87,8 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                               .types =
                                   "copyable -> copyable; "
                                   "i8:pc -> i8:pc; u8:pc -> u8:pc; i16:pc -> i16:pc; "
-                                  "i32:pc -> i32:pc; i4:pc -> i4:pc; u4:pc -> u4:pc",
+                                  "i32:pc -> i32:pc; i4:pc -> i4:pc; u4:pc -> u4:pc; "
+                                  "u32:q|i64:q -> ==0",  // all that an operator may be handed
                               .schema = &kAttrSchema<TransposeAttrs>,
                               .verify = Verify,
                               .infer = Infer,

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ir/packed.h"
 #include "tim/vx/ops/reshape.h"
 #include "tim/vx/ops/transpose.h"
 
@@ -103,21 +104,29 @@ TensorPtr Former::NewTensor(const Data& x, const Order& order, TensorAttribute a
   return t;
 }
 
+std::vector<std::byte> ElementsOf(const TensorPtr& source) {
+  void* const shared = source->ConvertTensorToData(nullptr);
+  if (shared == nullptr) return {};
+  const TensorType type = {source->GetDataType(), Shape(source->GetShape()), {}};
+  std::vector<std::byte> elements(type.bytes());
+  if (vx::IsPacked(type.dtype)) {
+    vx::Unpack(type, shared, elements.data());
+  } else {
+    std::memcpy(elements.data(), shared, elements.size());
+  }
+  std::free(shared);
+  return elements;
+}
+
 TensorPtr Former::NewConstant(const Data& x, const Order& order) {
-  void* const bytes = x.source->ConvertTensorToData(nullptr);
-  if (bytes == nullptr) return NewTensor(x, order, TensorAttribute::CONSTANT);
+  const std::vector<std::byte> bytes = ElementsOf(x.source);
+  if (bytes.empty()) return NewTensor(x, order, TensorAttribute::CONSTANT);
   const TensorType stored = {x.type.dtype, Shape(x.source->GetShape()), {}};
   const Order move = vx::ir::Then(vx::ir::Inverse(Extended(x.stored, order.size())), order);
-  TensorPtr made;
-  if (vx::ir::IsIdentity(move)) {
-    made = NewTensor(x, order, TensorAttribute::CONSTANT, bytes);
-  } else {
-    const size_t width = stored.bytes() / static_cast<size_t>(stored.count());
-    const auto permuted = Permute(static_cast<const std::byte*>(bytes), width, stored.shape, move);
-    made = NewTensor(x, order, TensorAttribute::CONSTANT, permuted.data());
-  }
-  std::free(bytes);
-  return made;
+  if (vx::ir::IsIdentity(move)) return NewTensor(x, order, TensorAttribute::CONSTANT, bytes.data());
+  const size_t width = bytes.size() / static_cast<size_t>(stored.count());
+  const auto permuted = Permute(bytes.data(), width, stored.shape, move);
+  return NewTensor(x, order, TensorAttribute::CONSTANT, permuted.data());
 }
 
 void Former::Transpose(const Data& x, const Order& order, const TensorPtr& to) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -177,10 +176,8 @@ class Inference {
       if (x.scalar) x.mapped->SetScalar(1);
     }
     if (x.state) {
-      if (void* bytes = x.source->ConvertTensorToData(nullptr)) {
-        x.mapped->CopyDataToTensor(bytes);
-        std::free(bytes);
-      }
+      const std::vector<std::byte> bytes = ElementsOf(x.source);
+      if (!bytes.empty()) x.mapped->CopyDataToTensor(bytes.data());
     }
     x.forms = {{x.stored, x.mapped}};
     return Status();

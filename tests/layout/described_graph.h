@@ -12,6 +12,7 @@
 
 #include "compat/permute_vector.h"
 #include "ir/layout.h"
+#include "ir/packed.h"
 #include "tim/transform/layout_inference.h"
 #include "tim/vx/builtin_op.h"
 #include "tim/vx/context.h"
@@ -254,6 +255,9 @@ inline std::map<int, std::vector<std::byte>> RunGraph(const DescribedGraph& desc
                                                       const std::vector<TensorPtr>& tensors,
                                                       bool source, std::string* why) {
   std::map<int, std::vector<std::byte>> results;
+  const auto in_memory = [&](const DescribedValue& v) {
+    return source && !v.stored.empty() ? InOrder(v.type, v.stored) : v.type;
+  };
   if (!graph->Compile()) {
     *why = graph->LastStatus().message();
     return results;
@@ -262,7 +266,9 @@ inline std::map<int, std::vector<std::byte>> RunGraph(const DescribedGraph& desc
     const DescribedValue& v = described.values[i];
     if (v.role != DescribedValue::kInput) continue;
     const auto data = source && !v.stored.empty() ? Reorder(v.data, v.type, v.stored) : v.data;
-    tensors[i]->CopyDataToTensor(data.data());
+    std::vector<std::byte> shared = data;  // as the host shares it: 4-bit elements are packed
+    if (IsPacked(v.type.dtype)) Pack(in_memory(v), data.data(), shared.data());
+    tensors[i]->CopyDataToTensor(shared.data());
   }
   if (!graph->Run()) {
     *why = graph->LastStatus().message();
@@ -275,6 +281,10 @@ inline std::map<int, std::vector<std::byte>> RunGraph(const DescribedGraph& desc
     if (!tensors[i]->CopyDataFromTensor(data.data())) {
       *why = "output " + std::to_string(i) + " cannot be read";
       return {};
+    }
+    if (IsPacked(v.type.dtype)) {
+      const auto shared = data;
+      Unpack(in_memory(v), shared.data(), data.data());
     }
     if (source && !v.stored.empty()) {
       data = Reorder(data, InOrder(v.type, v.stored), ir::Inverse(v.stored));

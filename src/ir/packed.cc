@@ -1,5 +1,5 @@
 // Packing of 4-bit tensors: see packed.h.
-#include "api/packed.h"
+#include "ir/packed.h"
 
 #include <cstdint>
 

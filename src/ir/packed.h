@@ -1,8 +1,8 @@
 // 4-bit tensors in memory that the host shares: two elements per byte along dimension 0, the even
 // one in the low half; each row starts at a byte, so the last high half of an odd row is unused.
 // Inside the library such an element has a byte of its own (TensorType::bytes).
-#ifndef TIMCL_API_PACKED_H_
-#define TIMCL_API_PACKED_H_
+#ifndef TIMCL_IR_PACKED_H_
+#define TIMCL_IR_PACKED_H_
 
 #include <cstddef>
 
@@ -20,4 +20,4 @@ void Unpack(const TensorType& type, const void* packed, void* bytes);
 void ExtendNibbles(DataType dtype, const void* from, size_t count, void* bytes);
 
 }  // namespace tim::vx
-#endif  // TIMCL_API_PACKED_H_
+#endif  // TIMCL_IR_PACKED_H_
