@@ -161,7 +161,7 @@ Status VerifyNode(Graph& graph, int id) {
                                                      op.num_outputs(), shapes.size()));
   }
   for (size_t i = 0; i < op.num_outputs(); ++i) TIMCL_TRY(SettleShape(graph, id, i, shapes[i]));
-  return Status();
+  return def.check_outputs != nullptr ? def.check_outputs(op) : Status();
 }
 
 }  // namespace tim::vx::ir

@@ -19,15 +19,6 @@ int64_t CellOf(const Window& w, bool transposed, int64_t o, int64_t tap) {
   return at >= 0 && at < w.in ? at : -1;
 }
 
-/// A declared output shape may have other extents, but not other channels or images.
-Status CheckOutput(const OpView& op, const Convolution& c) {
-  const Shape& y = op.out(0).shape();
-  if (y[y.rank() - 2] == c.out_channels && y[y.rank() - 1] == c.images) return Status();
-  return op.OutputError(0, Code::kInvalidShape,
-                        "it must have " + to_string(c.out_channels) + " channels and " +
-                            to_string(c.images) + " images");
-}
-
 /// Positions along W, H, D.
 std::array<int64_t, 3> PositionsOf(const OpView& op) {
   const Shape& y = op.out(0).shape();
@@ -148,9 +139,16 @@ Result<Shapes> ConvolutionShapes(const OpView& op, const Convolution& c,
   return Shapes{Shape(std::move(extents))};
 }
 
+Status CheckConvolutionOutput(const OpView& op, const Convolution& c) {
+  const Shape& y = op.out(0).shape();
+  if (y[y.rank() - 2] == c.out_channels && y[y.rank() - 1] == c.images) return Status();
+  return op.OutputError(0, Code::kInvalidShape,
+                        "it must have " + to_string(c.out_channels) + " channels and " +
+                            to_string(c.images) + " images");
+}
+
 Status ConvolutionReference(const OpView& op, const Convolution& c, const ref::Inputs& ins,
                             ref::Outputs& outs) {
-  TIMCL_TRY(CheckOutput(op, c));
   const auto& [wx, wy, wz] = c.axes;
   const std::array<int64_t, 3> n = PositionsOf(op);
   Finish finish(op, ins, outs, c.out_channels);
@@ -177,7 +175,6 @@ Status ConvolutionReference(const OpView& op, const Convolution& c, const ref::I
 
 Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelRequest& request,
                                   const Convolution& c) {
-  TIMCL_TRY(CheckOutput(op, c));
   if (!IsPointwise(op, c) || c.group != c.out_channels || c.used != c.channels) {
     return Status::Error(Code::kUnsupported,
                          "only windows of one cell, stride 1, without padding or groups");
@@ -188,10 +185,6 @@ Result<Launches> PixelsLaunch(const OpView& op, const Convolution& c) {
   return TileLaunch(op, MatmulOf(c));
 }
 
-Result<KernelOffer> AcceptsConvolution(const OpView& op, const Convolution& c) {
-  TIMCL_TRY(CheckOutput(op, c));
-  return KernelOffer{KernelSpec::Epilogue::kScalar};
-}
 Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                    const Convolution& c) {
   auto [ax, ay, az] = c.axes;

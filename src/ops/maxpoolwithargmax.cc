@@ -103,7 +103,6 @@ Place FindMaximum(const ref::Input& x, const Windows& w, int64_t plane, int64_t 
 
 template <Windows (*kWindows)(const OpView&), bool kLocal>
 Status ArgmaxReference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  TIMCL_TRY(CheckArgmaxOutputs(op));
   const Shape& y = op.out(0).shape();
   for (int64_t at = 0; at < y.count(); ++at) {
     const Place place =
@@ -137,10 +136,6 @@ Result<Launches> ArgmaxGeneral(const OpView& op, const KernelRequest&) {
        .defines = {{"VALUES", 1}, {"LOCAL", kLocal}, {"WHOLE", IsInteger(op.in(0).dtype())}},
        .global = Grid(y.count()),
        .local = {64, 1, 1}}};
-}
-Result<KernelOffer> AcceptsArgmax(const OpView& op, const KernelRequest&) {
-  TIMCL_TRY(CheckArgmaxOutputs(op));
-  return KernelOffer{};
 }
 
 /// Both outputs of an argmax pool have the same shape.
@@ -188,14 +183,14 @@ void ArgmaxCases(CaseMaker& make, const TensorType& index) {
 void LocalCases(CaseMaker& make) { ArgmaxCases(make, cases::Plain(DataType::UINT8)); }
 void GlobalCases(CaseMaker& make) { ArgmaxCases(make, cases::I32()); }
 
-constexpr KernelCandidate kLocalKernels[] = {
-    {"general", AcceptsArgmax, ArgmaxGeneral<TwoByTwo, true>}};
+constexpr KernelCandidate kLocalKernels[] = {{"general", nullptr, ArgmaxGeneral<TwoByTwo, true>}};
 constexpr OpDef kMaxpoolWithArgmax = {.name = "MaxpoolWithArgmax",
                                       .outputs = "output index",
                                       .types = "real|i32 -> real|i32, u8|i16",
                                       .schema = &kAttrSchema<ArgmaxAttrs>,
                                       .verify = Verify,
                                       .infer = InferArgmax,
+                                      .check_outputs = CheckArgmaxOutputs,
                                       .reference = ArgmaxReference<TwoByTwo, true>,
                                       .kernels = kLocalKernels,
                                       .layout = LayoutRule::Fixed("layout"),
@@ -203,14 +198,14 @@ constexpr OpDef kMaxpoolWithArgmax = {.name = "MaxpoolWithArgmax",
                                       .tolerance = Tolerance::Exact(),
                                       .cases = TIMCL_CASES(LocalCases)};
 
-constexpr KernelCandidate kGlobalKernels[] = {
-    {"general", AcceptsArgmax, ArgmaxGeneral<AsGiven, false>}};
+constexpr KernelCandidate kGlobalKernels[] = {{"general", nullptr, ArgmaxGeneral<AsGiven, false>}};
 constexpr OpDef kMaxpoolWithArgmax2 = {.name = "MaxpoolWithArgmax2",
                                        .outputs = "output index",
                                        .types = "real|i32 -> real|i32, i32",
                                        .schema = &kAttrSchema<ArgmaxAttrs>,
                                        .verify = Verify,
                                        .infer = InferArgmax,
+                                       .check_outputs = CheckArgmaxOutputs,
                                        .reference = ArgmaxReference<AsGiven, false>,
                                        .kernels = kGlobalKernels,
                                        .layout = LayoutRule::Fixed("layout"),
@@ -334,7 +329,6 @@ Result<Shapes> InferUnpool(const OpView& op) {
 }
 
 Status UnpoolReference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
-  TIMCL_TRY(CheckPlanes(op));
   const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
   for (int64_t to = 0; to < y.count(); ++to) outs[0].Set(to, 0);
   for (int64_t from = 0; from < x.count(); ++from) {
@@ -347,10 +341,6 @@ Status UnpoolReference(const OpView& op, const ref::Inputs& ins, ref::Outputs& o
   return Status();
 }
 
-Result<KernelOffer> AcceptsUnpool(const OpView& op, const KernelRequest&) {
-  TIMCL_TRY(CheckPlanes(op));
-  return KernelOffer{KernelSpec::Epilogue::kScalar};
-}
 Result<Launches> UnpoolGeneral(const OpView& op, const KernelRequest& request) {
   const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
   const int64_t run = RunLength(request.caps);
@@ -364,7 +354,8 @@ Result<Launches> UnpoolGeneral(const OpView& op, const KernelRequest& request) {
        .global = Grid(items),
        .local = {64, 1, 1}}};
 }
-constexpr KernelCandidate kUnpoolKernels[] = {{"general", AcceptsUnpool, UnpoolGeneral}};
+constexpr KernelCandidate kUnpoolKernels[] = {
+    {"general", nullptr, UnpoolGeneral, {KernelSpec::Epilogue::kScalar}}};
 
 void UnpoolCases(CaseMaker& make) {
   using namespace cases;
@@ -402,6 +393,7 @@ constexpr OpDef kMaxUnpool2d = {.name = "MaxUnpool2d",
                                 .schema = &kAttrSchema<MaxUnpool2dAttrs>,
                                 .verify = VerifyUnpool,
                                 .infer = InferUnpool,
+                                .check_outputs = CheckPlanes,
                                 .reference = UnpoolReference,
                                 .kernels = kUnpoolKernels,
                                 .layout = LayoutRule::Fixed("layout", 2),

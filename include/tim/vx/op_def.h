@@ -404,6 +404,9 @@ struct OpDef {
   Status (*verify)(const OpView&) = nullptr;
   /// Shapes of the outputs. dtype and quantization of an output are always its tensor's own.
   Result<Shapes> (*infer)(const OpView&) = nullptr;
+  /// What a declared shape that wins over the computed one must keep. Runs last, with the shapes of
+  /// the outputs settled. Null: `declared` says it all.
+  Status (*check_outputs)(const OpView&) = nullptr;
   /// The definition, in scalar C++. Null: the op runs only where a kernel or an expansion takes it.
   Status (*reference)(const OpView&, const ref::Inputs&, ref::Outputs&) = nullptr;
   /// Candidates in order: the first that accepts wins.

@@ -149,12 +149,13 @@ TIMCL_API int64_t SharedCut(const Window& w, int64_t output_padding, int64_t dec
 /// Checks the kernel's slices and channels and the bias; then {extents, out_channels, images}.
 TIMCL_API Result<Shapes> ConvolutionShapes(const OpView& op, const Convolution& c,
                                            std::vector<int64_t> extents);
+/// A declared output shape may have other extents, but not other channels or images.
+TIMCL_API Status CheckConvolutionOutput(const OpView& op, const Convolution& c);
 TIMCL_API Status ConvolutionReference(const OpView& op, const Convolution& c,
                                       const ref::Inputs& ins, ref::Outputs& outs);
 TIMCL_API Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
 TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const Convolution& c);
-TIMCL_API Result<KernelOffer> AcceptsConvolution(const OpView& op, const Convolution& c);
 TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                              const Convolution& c);
 
@@ -180,6 +181,7 @@ struct ConvolutionOp {
     for (size_t d = 0; d + 2 < op.in(0).shape().rank(); ++d) extents.push_back(c.axes[d].out());
     return ConvolutionShapes(op, c, std::move(extents));
   }
+  static Status CheckOutputs(const OpView& op) { return CheckConvolutionOutput(op, kOf(op)); }
   static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
     return ConvolutionReference(op, kOf(op), ins, outs);
   }
@@ -189,14 +191,11 @@ struct ConvolutionOp {
   static Result<Launches> Tile(const OpView& op, const KernelRequest&) {
     return PixelsLaunch(op, kOf(op));
   }
-  static Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest&) {
-    return AcceptsConvolution(op, kOf(op));
-  }
   static Result<Launches> General(const OpView& op, const KernelRequest& request) {
     return ConvolutionLaunch(op, request, kOf(op));
   }
-  static constexpr KernelCandidate kKernels[] = {{"tile", AcceptsTile, Tile},
-                                                 {"general", AcceptsGeneral, General}};
+  static constexpr KernelCandidate kKernels[] = {
+      {"tile", AcceptsTile, Tile}, {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 };
 
 }  // namespace tim::vx::weighted_sum
