@@ -25,7 +25,8 @@ struct ExactDivision {
 /// Appends what a kernel divides by with BY (divide.clh): extent, multiplier, shift.
 inline void AppendDivision(int64_t extent, std::vector<int32_t>* table) {
   const ExactDivision by(extent);
-  table->insert(table->end(), {static_cast<int32_t>(extent), by.multiplier, by.shift});
+  for (const int32_t word : {static_cast<int32_t>(extent), by.multiplier, by.shift})
+    table->push_back(word);
 }
 
 }  // namespace tim::vx
