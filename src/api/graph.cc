@@ -99,9 +99,7 @@ uint32_t GraphImpl::NextUid(const OpDef* def) {
 
 std::string GraphImpl::LabelOf(const Operation& op) {
   const auto& impl = op.impl();
-  if (impl == nullptr) return "an operation";
-  const std::string label = fmt::format("{}#{}", op.Kind(), impl->uid);
-  return impl->name.empty() ? label : fmt::format("{} '{}'", label, impl->name);
+  return impl == nullptr ? "an operation" : ir::OpLabel(op.Kind(), impl->uid, impl->name);
 }
 
 std::string GraphImpl::LabelOf(const TensorImpl& t) {

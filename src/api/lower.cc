@@ -171,10 +171,8 @@ class Lowering {
     // The others keep their positions: what a placeholder stands for is computed and thrown away,
     // unless it is optional and nothing follows.
     const ir::OperandNames names(impl.def->outputs);
-    size_t outputs = impl.outputs.size();
-    while (!names.repeats() && outputs > names.least() &&
-           impl.outputs[outputs - 1]->IsPlaceHolder())
-      --outputs;
+    const size_t outputs = names.WithoutTrailing(
+        impl.outputs.size(), [&](size_t k) { return impl.outputs[k]->IsPlaceHolder(); });
     std::vector<size_t> left_out;
     for (size_t k = 0; k < outputs; ++k) {
       TIMCL_ASSIGN(int id, ValueOf(i, false, k));

@@ -3,6 +3,7 @@
 #ifndef TIMCL_IR_GRAPH_H_
 #define TIMCL_IR_GRAPH_H_
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -83,6 +84,9 @@ class Graph {
   std::deque<Value> values_;
   std::deque<Node> nodes_;
 };
+
+/// "Add#12 'block2/residual'": what messages call an op.
+std::string OpLabel(std::string_view kind, int64_t number, const std::string& name);
 
 /// The invariants that hold between passes: ids in range, one producer per value, producers agree,
 /// no cycle, types complete (after inference). kInternal names the first that is broken.

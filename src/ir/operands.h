@@ -28,6 +28,12 @@ class OperandNames {
   size_t least() const { return least_; }
   size_t most() const { return repeats() ? static_cast<size_t>(-1) : size(); }
   bool repeats() const { return !names_.empty() && names_.back().repeated; }
+  /// How many of `count` operands there are without the optional ones at the end that are left out.
+  template <class LeftOut>
+  size_t WithoutTrailing(size_t count, LeftOut left_out) const {
+    while (!repeats() && count > least() && left_out(count - 1)) --count;
+    return count;
+  }
   /// "input, kernel, bias?".
   std::string ToString() const;
 

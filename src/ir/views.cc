@@ -40,13 +40,17 @@ std::shared_ptr<const kernel::Memory> TensorView::memory() const {
   return is_const() ? graph_->value(value_).storage : nullptr;
 }
 
+std::string ir::OpLabel(std::string_view kind, int64_t number, const std::string& name) {
+  const std::string label = fmt::format("{}#{}", kind, number);
+  return name.empty() ? label : fmt::format("{} '{}'", label, name);
+}
+
 const OpDef& OpView::def() const { return *graph_->node(node_).def; }
 std::string_view OpView::def_name() const { return def().name; }
 std::string_view OpView::kind() const { return def().name; }
 const std::string& OpView::name() const { return graph_->node(node_).name; }
 std::string OpView::label() const {
-  const std::string label = fmt::format("{}#{}", kind(), graph_->node(node_).number);
-  return name().empty() ? label : fmt::format("{} '{}'", label, name());
+  return ir::OpLabel(kind(), graph_->node(node_).number, name());
 }
 size_t OpView::num_inputs() const { return graph_->node(node_).inputs.size(); }
 size_t OpView::num_outputs() const { return graph_->node(node_).outputs.size(); }

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/operands.h"
 #include "tim/vx/op_def.h"
 #include "tools/tools.h"
 
@@ -95,16 +96,10 @@ Json HeaderOf(const OpDef& def) {
 
 /// The element types of all operands, in the order in which the definition names them.
 Json ElementTypes(const OpDef& def) {
-  const auto words = [](std::string_view names) {
-    size_t count = 0;
-    for (size_t i = 0; i < names.size(); ++i) {
-      count += names[i] != ' ' && (i == 0 || names[i - 1] == ' ');
-    }
-    return count;
-  };
   Json names = Json::array();
   if (def.types == nullptr) return names;
-  for (const TypeRow& row : ListTypes(def, words(def.inputs), words(def.outputs))) {
+  for (const TypeRow& row :
+       ListTypes(def, ir::OperandNames(def.inputs).size(), ir::OperandNames(def.outputs).size())) {
     for (const TypeRow::Operand& operand : row.operands) {
       for (const TensorType& type : operand.types) {
         const std::string name = NameOf(type.dtype);

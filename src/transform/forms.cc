@@ -104,28 +104,25 @@ TensorPtr Former::NewTensor(const Data& x, const Order& order, TensorAttribute a
   return t;
 }
 
-std::vector<std::byte> ElementsOf(const TensorPtr& source) {
-  void* const shared = source->ConvertTensorToData(nullptr);
-  if (shared == nullptr) return {};
-  const TensorType type = {source->GetDataType(), Shape(source->GetShape()), {}};
-  std::vector<std::byte> elements(type.bytes());
-  if (vx::IsPacked(type.dtype)) {
-    vx::Unpack(type, shared, elements.data());
-  } else {
-    std::memcpy(elements.data(), shared, elements.size());
-  }
-  std::free(shared);
-  return elements;
+std::shared_ptr<const void> ElementsOf(vx::Tensor& source) {
+  const std::shared_ptr<void> shared(source.ConvertTensorToData(nullptr), std::free);
+  if (shared == nullptr || !vx::IsPacked(source.GetDataType())) return shared;
+  const TensorType type = {source.GetDataType(), Shape(source.GetShape()), {}};
+  auto elements = std::make_shared<std::vector<std::byte>>(type.bytes());
+  vx::Unpack(type, shared.get(), elements->data());
+  return {elements, elements->data()};
 }
 
 TensorPtr Former::NewConstant(const Data& x, const Order& order) {
-  const std::vector<std::byte> bytes = ElementsOf(x.source);
-  if (bytes.empty()) return NewTensor(x, order, TensorAttribute::CONSTANT);
-  const TensorType stored = {x.type.dtype, Shape(x.source->GetShape()), {}};
+  const auto elements = ElementsOf(*x.source);
+  if (elements == nullptr) return NewTensor(x, order, TensorAttribute::CONSTANT);
   const Order move = vx::ir::Then(vx::ir::Inverse(Extended(x.stored, order.size())), order);
-  if (vx::ir::IsIdentity(move)) return NewTensor(x, order, TensorAttribute::CONSTANT, bytes.data());
-  const size_t width = bytes.size() / static_cast<size_t>(stored.count());
-  const auto permuted = Permute(bytes.data(), width, stored.shape, move);
+  if (vx::ir::IsIdentity(move))
+    return NewTensor(x, order, TensorAttribute::CONSTANT, elements.get());
+  const TensorType stored = {x.type.dtype, Shape(x.source->GetShape()), {}};
+  const size_t width = stored.bytes() / static_cast<size_t>(stored.count());
+  const auto permuted =
+      Permute(static_cast<const std::byte*>(elements.get()), width, stored.shape, move);
   return NewTensor(x, order, TensorAttribute::CONSTANT, permuted.data());
 }
 

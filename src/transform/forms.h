@@ -3,7 +3,6 @@
 #ifndef TIMCL_TRANSFORM_FORMS_H_
 #define TIMCL_TRANSFORM_FORMS_H_
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,9 +48,9 @@ vx::TensorType InOrder(const vx::TensorType& type, const vx::ir::Order& order);
 
 /// Whether elements lie alike: the orders differ in dimensions of extent 1 alone.
 bool SamePlaces(const vx::Shape& shape, const vx::ir::Order& a, const vx::ir::Order& b);
-/// The elements of a tensor's memory as constants take them, 4-bit ones a byte each; empty without
+/// The elements of a tensor's memory as constants take them, 4-bit ones a byte each; null without
 /// data.
-std::vector<std::byte> ElementsOf(const TensorPtr& source);
+std::shared_ptr<const void> ElementsOf(vx::Tensor& source);
 /// A form whose bytes are those of `order`. Null if there is none.
 const Form* SameBytes(const Data& x, const vx::ir::Order& order);
 

@@ -35,8 +35,7 @@ using OrderMap = std::map<TensorPtr, std::shared_ptr<IPermuteVector>>;
 using TensorMap = std::map<TensorPtr, TensorPtr>;
 
 std::string LabelOf(const vx::Operation& op) {
-  const std::string label = fmt::format("{}#{}", op.Kind(), op.uid());
-  return op.Name().empty() ? label : fmt::format("{} '{}'", label, op.Name());
+  return vx::ir::OpLabel(op.Kind(), op.uid(), op.Name());
 }
 
 class Inference {
@@ -54,10 +53,7 @@ class Inference {
     TensorMap map;
     for (const TensorPtr& t : all) {
       if (map.count(t) != 0) continue;
-      TensorPtr copy = graph_->CreateTensor(t->GetSpec());
-      copy->SetName(t->Name());
-      if (t->IsScalar()) copy->SetScalar(1);
-      map[t] = copy;
+      map[t] = CopyOf(*t);
     }
     interface_ = map;
     return map;
@@ -71,6 +67,13 @@ class Inference {
 
  private:
   // ------------------------------------------------------------------------ the source's tensors
+
+  TensorPtr CopyOf(vx::Tensor& t) {
+    TensorPtr copy = graph_->CreateTensor(t.GetSpec());
+    copy->SetName(t.Name());
+    if (t.IsScalar()) copy->SetScalar(1);
+    return copy;
+  }
 
   /// Producers before consumers, else in the order of creation. Every operand gets its Data.
   Result<std::vector<OpPtr>> Sorted() {
@@ -170,14 +173,9 @@ class Inference {
     if (x.source->GetSpec().attr_ == TensorAttribute::TRANSIENT) {
       return Status::Error(Code::kInvalidGraph, x.label() + " is read but nothing produces it");
     }
-    if (x.mapped == nullptr) {
-      x.mapped = graph_->CreateTensor(x.source->GetSpec());
-      x.mapped->SetName(x.source->Name());
-      if (x.scalar) x.mapped->SetScalar(1);
-    }
+    if (x.mapped == nullptr) x.mapped = CopyOf(*x.source);
     if (x.state) {
-      const std::vector<std::byte> bytes = ElementsOf(x.source);
-      if (!bytes.empty()) x.mapped->CopyDataToTensor(bytes.data());
+      if (const auto elements = ElementsOf(*x.source)) x.mapped->CopyDataToTensor(elements.get());
     }
     x.forms = {{x.stored, x.mapped}};
     return Status();
@@ -228,9 +226,8 @@ class Inference {
     }
     // As Compile() does: those left out keep their positions, unless they are optional and last.
     const vx::ir::OperandNames names(op.Def().outputs);
-    size_t outputs = operands.out.size();
-    while (!names.repeats() && outputs > names.least() && operands.out[outputs - 1] == nullptr)
-      --outputs;
+    const size_t outputs = names.WithoutTrailing(
+        operands.out.size(), [&](size_t k) { return operands.out[k] == nullptr; });
     std::vector<size_t> left_out;
     for (size_t k = 0; k < outputs; ++k) {
       if (operands.out[k] == nullptr) left_out.push_back(k);

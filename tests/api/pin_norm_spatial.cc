@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "api/pins.h"
 #include "tim/vx/graph.h"
 #include "tim/vx/ops.h"
 #include "tim/vx/types.h"
@@ -11,11 +12,8 @@
 namespace {
 
 using namespace tim::vx;  // NOLINT: as callers do
+using namespace tim::vx::test;
 
-template <class Op, class Base>
-constexpr bool kDerives = std::is_base_of_v<Base, Op> && !std::is_abstract_v<Op>;
-template <class Op, class... Args>
-constexpr bool kTakes = std::is_constructible_v<Op, Graph*, Args...>;
 // Braces refuse to narrow: each argument only fits a parameter that holds all its values.
 template <class Op, class... Args>
 concept TakesExactly = requires(Graph* graph, Args... args) {
@@ -25,10 +23,7 @@ concept TakesExactly = requires(Graph* graph, Args... args) {
 using Ints = std::vector<int>;
 using Words = std::vector<uint32_t>;
 
-#define PIN_CLONE(Op)                                                                              \
-  static_assert(kDerives<ops::Op, BuiltinOp> &&                                                    \
-                std::is_same_v<decltype(&ops::Op::Clone), std::shared_ptr<Operation> (ops::Op::*)( \
-                                                              std::shared_ptr<Graph>&) const>)
+#define PIN_CLONE(Op) static_assert(kNode<ops::Op>)
 PIN_CLONE(BatchNorm);
 PIN_CLONE(LayerNormalization);
 PIN_CLONE(InstanceNormalization);

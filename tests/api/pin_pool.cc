@@ -2,20 +2,15 @@
 #include <array>
 #include <type_traits>
 
+#include "api/pins.h"
 #include "tim/vx/graph.h"
 #include "tim/vx/ops.h"
 
 namespace {
 
 using namespace tim::vx;  // NOLINT: as callers do
+using namespace tim::vx::test;
 
-template <class Op, class... Args>
-constexpr bool kTakes = std::is_constructible_v<Op, Graph*, Args...>;
-template <class Op, class Base = BuiltinOp>
-constexpr bool kNode =
-    std::is_base_of_v<Base, Op> && !std::is_abstract_v<Op> &&
-    std::is_same_v<decltype(&Op::Clone),
-                   std::shared_ptr<Operation> (Op::*)(std::shared_ptr<Graph>&) const>;
 // A layout may follow the arguments, and nothing else.
 template <class Op, class... Args>
 constexpr bool kLayout =

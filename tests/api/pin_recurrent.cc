@@ -6,6 +6,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "api/pins.h"
 #include "support/api_support.h"
 #include "tim/vx/attrs.h"
 #include "tim/vx/ops/bidirectional_sequence_lstm.h"
@@ -21,10 +22,6 @@
 namespace tim::vx::test {
 namespace {
 
-template <class Op, class... Args>
-constexpr bool kTakes = std::is_constructible_v<Op, Graph*, Args...>;
-template <class Op>
-constexpr bool kBuiltin = std::is_base_of_v<BuiltinOp, Op> && !std::is_abstract_v<Op>;
 template <class Op>
 constexpr bool kComposed = std::is_base_of_v<Operation, Op> && !std::is_base_of_v<BuiltinOp, Op> &&
                            !std::is_abstract_v<Op>;
@@ -34,11 +31,11 @@ constexpr bool kComposed = std::is_base_of_v<Operation, Op> && !std::is_base_of_
 #define PIN_VALUE(enumerator, number) static_assert(static_cast<int>(enumerator) == (number))
 
 using Rnn = ops::UnidirectionalSequenceRnn;
-static_assert(kBuiltin<Rnn> && kTakes<Rnn, Rnn::ActivationType> &&
+static_assert(kNode<Rnn> && kTakes<Rnn, Rnn::ActivationType> &&
               kTakes<Rnn, Rnn::ActivationType, bool> && !kTakes<Rnn> && !kTakes<Rnn, int>);
 PIN_CLONE(UnidirectionalSequenceRnn);
 using BiRnn = ops::BidirectionalSequenceRnn;
-static_assert(kBuiltin<BiRnn> && kTakes<BiRnn, BiRnn::ActivationType> &&
+static_assert(kNode<BiRnn> && kTakes<BiRnn, BiRnn::ActivationType> &&
               kTakes<BiRnn, BiRnn::ActivationType, bool> &&
               kTakes<BiRnn, BiRnn::ActivationType, bool, bool> && !kTakes<BiRnn>);
 PIN_CLONE(BidirectionalSequenceRnn);
@@ -50,7 +47,7 @@ static_assert(kComposed<BiRnnExt> && kTakes<BiRnnExt, BiRnn::ActivationType> && 
 PIN_CLONE(BidirectionalSequenceRnnExt);
 
 using Cell = ops::GRUCell;
-static_assert(kBuiltin<Cell> && kTakes<Cell, uint32_t> &&
+static_assert(kNode<Cell> && kTakes<Cell, uint32_t> &&
               kTakes<Cell, uint32_t, Cell::ActivationType> &&
               kTakes<Cell, uint32_t, Cell::ActivationType, Cell::ActivationType> &&
               kTakes<Cell, uint32_t, Cell::ActivationType, Cell::ActivationType, bool> &&
@@ -58,7 +55,7 @@ static_assert(kBuiltin<Cell> && kTakes<Cell, uint32_t> &&
 PIN_CLONE(GRUCell);
 using Gru = ops::UnidirectionalSequenceGRU;
 using GruAct = Gru::ActivationType;
-static_assert(kBuiltin<Gru> && kTakes<Gru, uint32_t> && kTakes<Gru, uint32_t, GruAct> &&
+static_assert(kNode<Gru> && kTakes<Gru, uint32_t> && kTakes<Gru, uint32_t, GruAct> &&
               kTakes<Gru, uint32_t, GruAct, GruAct> &&
               kTakes<Gru, uint32_t, GruAct, GruAct, bool> &&
               kTakes<Gru, uint32_t, GruAct, GruAct, bool, bool> &&
@@ -76,11 +73,11 @@ constexpr bool kTakesAsLstm =
     !kTakes<Lstm, float, float, typename Lstm::ActivationType>;
 using Lstm = ops::UnidirectionalSequenceLstm;
 using BiLstm = ops::BidirectionalSequenceLstm;
-static_assert(kBuiltin<Lstm> && kTakesAsLstm<Lstm> && kComposed<BiLstm> && kTakesAsLstm<BiLstm>);
+static_assert(kNode<Lstm> && kTakesAsLstm<Lstm> && kComposed<BiLstm> && kTakesAsLstm<BiLstm>);
 PIN_CLONE(UnidirectionalSequenceLstm);
 PIN_CLONE(BidirectionalSequenceLstm);
 
-static_assert(kBuiltin<ops::Svdf> && kTakes<ops::Svdf, int32_t, int32_t, int32_t> &&
+static_assert(kNode<ops::Svdf> && kTakes<ops::Svdf, int32_t, int32_t, int32_t> &&
               !kTakes<ops::Svdf, int32_t, int32_t>);
 PIN_CLONE(Svdf);
 

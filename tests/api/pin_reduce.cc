@@ -4,30 +4,22 @@
 #include <type_traits>
 #include <vector>
 
+#include "api/pins.h"
 #include "tim/vx/graph.h"
 #include "tim/vx/ops.h"
 
 namespace {
 
 using namespace tim::vx;  // NOLINT: as callers do
+using namespace tim::vx::test;
 
-template <class Op, class... Args>
-constexpr bool kTakes = std::is_constructible_v<Op, Graph*, Args...>;
-template <class Op>
-constexpr bool kDerives =
-    std::is_base_of_v<BuiltinOp, Op> && !std::is_abstract_v<Op> &&
-    std::is_same_v<decltype(&Op::Clone),
-                   std::shared_ptr<Operation> (Op::*)(std::shared_ptr<Graph>&) const>;
 using Ints = const std::vector<int32_t>&;
 using Words = const std::vector<uint32_t>&;
 
-// A class whose only constructor takes the graph.
-template <class... Ops>
-constexpr bool kAllPlain = ((kDerives<Ops> && kTakes<Ops> && !kTakes<Ops, int>)&&...);
 static_assert(kAllPlain<ops::GatherNd, ops::EmbeddingLookup, ops::HashtableLookup>);
 
 template <class... Ops>
-constexpr bool kAllReduce = ((kDerives<Ops> && kTakes<Ops, Ints, bool> && !kTakes<Ops, Ints>)&&...);
+constexpr bool kAllReduce = ((kNode<Ops> && kTakes<Ops, Ints, bool> && !kTakes<Ops, Ints>)&&...);
 static_assert(kAllReduce<ops::ReduceMin, ops::ReduceMax, ops::ReduceAny, ops::ReduceAll,
                          ops::ReduceProd, ops::ReduceMean, ops::ReduceSum>);
 template <class Op>
@@ -43,7 +35,7 @@ template struct ReduceMembers<ops::ReduceProd>;
 template struct ReduceMembers<ops::ReduceMean>;
 template struct ReduceMembers<ops::ReduceSum>;
 
-static_assert(kDerives<ops::Matmul> && kTakes<ops::Matmul> && kTakes<ops::Matmul, bool> &&
+static_assert(kNode<ops::Matmul> && kTakes<ops::Matmul> && kTakes<ops::Matmul, bool> &&
               kTakes<ops::Matmul, bool, bool> && kTakes<ops::Matmul, bool, bool, bool> &&
               kTakes<ops::Matmul, bool, bool, bool, bool>);
 struct MatmulMembers : ops::Matmul {
@@ -53,20 +45,20 @@ struct MatmulMembers : ops::Matmul {
                 std::is_same_v<decltype(adjoint_b_), bool>);
 };
 
-static_assert(kDerives<ops::Gather> && kTakes<ops::Gather, int> && kTakes<ops::Gather, int, int> &&
+static_assert(kNode<ops::Gather> && kTakes<ops::Gather, int> && kTakes<ops::Gather, int, int> &&
               !kTakes<ops::Gather>);
 struct GatherMembers : ops::Gather {
   static_assert(std::is_same_v<decltype(axis_), int> && std::is_same_v<decltype(batch_dims_), int>);
 };
 
-static_assert(kDerives<ops::GatherElements> && kTakes<ops::GatherElements, int> &&
+static_assert(kNode<ops::GatherElements> && kTakes<ops::GatherElements, int> &&
               !kTakes<ops::GatherElements>);
 struct GatherElementsMembers : ops::GatherElements {
   static_assert(std::is_same_v<decltype(axis_), int>);
 };
 
-static_assert(kDerives<ops::ArgMin> && kTakes<ops::ArgMin, int32_t> && !kTakes<ops::ArgMin>);
-static_assert(kDerives<ops::ArgMax> && kTakes<ops::ArgMax, int32_t> && !kTakes<ops::ArgMax>);
+static_assert(kNode<ops::ArgMin> && kTakes<ops::ArgMin, int32_t> && !kTakes<ops::ArgMin>);
+static_assert(kNode<ops::ArgMax> && kTakes<ops::ArgMax, int32_t> && !kTakes<ops::ArgMax>);
 struct ArgMinMembers : ops::ArgMin {
   static_assert(std::is_same_v<decltype(axis_), int32_t>);
 };
@@ -74,13 +66,13 @@ struct ArgMaxMembers : ops::ArgMax {
   static_assert(std::is_same_v<decltype(axis_), int32_t>);
 };
 
-static_assert(kDerives<ops::Topk> && kTakes<ops::Topk, uint32_t> &&
+static_assert(kNode<ops::Topk> && kTakes<ops::Topk, uint32_t> &&
               kTakes<ops::Topk, uint32_t, int32_t> && !kTakes<ops::Topk>);
 struct TopkMembers : ops::Topk {
   static_assert(std::is_same_v<decltype(k_), uint32_t> && std::is_same_v<decltype(axis_), int32_t>);
 };
 
-static_assert(kDerives<ops::OneHot> && kTakes<ops::OneHot, int32_t> &&
+static_assert(kNode<ops::OneHot> && kTakes<ops::OneHot, int32_t> &&
               kTakes<ops::OneHot, int32_t, float> && kTakes<ops::OneHot, int32_t, float, float> &&
               kTakes<ops::OneHot, int32_t, float, float, int32_t>);
 struct OneHotMembers : ops::OneHot {
@@ -90,13 +82,13 @@ struct OneHotMembers : ops::OneHot {
                 std::is_same_v<decltype(axis_), int32_t>);
 };
 
-static_assert(kDerives<ops::ScatterND> && kTakes<ops::ScatterND, Words> && !kTakes<ops::ScatterND>);
+static_assert(kNode<ops::ScatterND> && kTakes<ops::ScatterND, Words> && !kTakes<ops::ScatterND>);
 struct ScatterNDMembers : ops::ScatterND {
   static_assert(std::is_same_v<decltype(shape_), std::vector<uint32_t>>);
 };
 
 using Update = ops::ScatterND_ONNX_V16;
-static_assert(kDerives<Update> && kTakes<Update> && kTakes<Update, Update::ReductionType>);
+static_assert(kNode<Update> && kTakes<Update> && kTakes<Update, Update::ReductionType>);
 static_assert(std::is_convertible_v<Update::ReductionType, int> && Update::REDUCTION_NONE == 0 &&
               Update::REDUCTION_ADD == 1 && Update::REDUCTION_MUL == 2 &&
               Update::REDUCTION_MAX == 3 && Update::REDUCTION_MIN == 4);
@@ -107,13 +99,13 @@ static_assert(std::is_convertible_v<Update::ReductionType, int> && Update::REDUC
 #error "callers guard GatherElements with it"
 #endif
 
-static_assert(kDerives<ops::LogSoftmax> && kTakes<ops::LogSoftmax, int32_t> &&
+static_assert(kNode<ops::LogSoftmax> && kTakes<ops::LogSoftmax, int32_t> &&
               kTakes<ops::LogSoftmax, int32_t, float> && !kTakes<ops::LogSoftmax>);
 struct LogSoftmaxMembers : ops::LogSoftmax {
   static_assert(std::is_same_v<decltype(axis_), int32_t> && std::is_same_v<decltype(beta_), float>);
 };
 
-static_assert(kDerives<ops::Moments> && kTakes<ops::Moments, Ints> &&
+static_assert(kNode<ops::Moments> && kTakes<ops::Moments, Ints> &&
               kTakes<ops::Moments, Ints, bool> && !kTakes<ops::Moments>);
 struct MomentsMembers : ops::Moments {
   static_assert(std::is_same_v<decltype(axes_), std::vector<int32_t>> &&

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "api/pins.h"
 #include "permute_vector.h"
 #include "tim/vx/compile_option.h"
 #include "tim/vx/compile_report.h"
@@ -26,6 +27,7 @@
 namespace {
 
 using namespace tim::vx;  // NOLINT: as callers do
+using namespace tim::vx::test;
 
 // The member's type is exactly the one given.
 #define PIN(member, ...) static_assert(std::is_same_v<decltype(&member), __VA_ARGS__>)
@@ -464,19 +466,6 @@ TEST(PinSignatures, CompileOptionCopiesAreIndependent) {
 }
 
 // ---------------------------------------------------------------------------------------- ops/
-
-// Derives from this base and is complete; a Graph* in front, then each of the argument lists that
-// defaults allow.
-template <class Op, class Base>
-constexpr bool kDerives = std::is_base_of_v<Base, Op> && !std::is_abstract_v<Op>;
-template <class Op, class... Args>
-constexpr bool kTakes = std::is_constructible_v<Op, Graph*, Args...>;
-// A class whose only constructor takes the graph.
-template <class Op>
-constexpr bool kPlain =
-    kDerives<Op, BuiltinOp>&& kTakes<Op> && !kTakes<Op, int> && !kTakes<Op, float>;
-template <class... Ops>
-constexpr bool kAllPlain = (kPlain<Ops> && ...);
 
 static_assert(kAllPlain<ops::Relu, ops::Relu1, ops::Relu6, ops::Tanh, ops::Sigmoid, ops::Swish,
                         ops::HardSwish, ops::Mish, ops::SoftRelu, ops::Sign, ops::SoftSign>);
