@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "ir/operands.h"
 #include "support/ir_builder.h"
 
 namespace tim::vx::testing {
@@ -40,13 +41,6 @@ std::vector<Wanted> ParseWord(const std::string& word) {
   return all;
 }
 
-size_t CountOf(const char* operands) {
-  std::istringstream words(operands);
-  size_t n = 0;
-  for (std::string word; words >> word;) ++n;
-  return n;
-}
-
 /// Whether the type that a definition lists takes a tensor of the wanted one.
 bool Takes(const TensorType& listed, const Wanted& wanted) {
   if (listed.dtype != wanted.dtype) return false;
@@ -59,7 +53,8 @@ bool Takes(const TensorType& listed, const Wanted& wanted) {
 }
 
 bool Accepts(const OpDef& def, size_t at, const Wanted& wanted) {
-  for (const TypeRow& row : ListTypes(def, CountOf(def.inputs), CountOf(def.outputs))) {
+  for (const TypeRow& row :
+       ListTypes(def, ir::OperandNames(def.inputs).size(), ir::OperandNames(def.outputs).size())) {
     const TypeRow::Operand* operand = &row.operands.at(at);
     if (operand->same_as >= 0) operand = &row.operands.at(static_cast<size_t>(operand->same_as));
     for (const TensorType& t : operand->types) {
@@ -82,7 +77,8 @@ TEST(DtypeTable, EveryTypeThatTheOriginalAcceptsIsAccepted) {
       const auto def = Builtin().Find(name);
       EXPECT_NE(def, nullptr) << name;
       if (def == nullptr) continue;
-      const size_t inputs = CountOf(def->inputs), all = inputs + CountOf(def->outputs);
+      const size_t inputs = ir::OperandNames(def->inputs).size(),
+                   all = inputs + ir::OperandNames(def->outputs).size();
       std::istringstream rest(line.substr(bar + 1));
       for (std::string operand; std::getline(rest, operand, ';');) {
         std::istringstream words(operand);
