@@ -17,11 +17,14 @@ def runs_as(op):
     forms += ["point-wise"] if op["pointwise"] else []
     forms += ["composed"] if "expanded" in op["forms"] else []
     forms += ["no launch where encodings agree"] if op["moves_nothing"] else []
+    forms += ["not yet: " + op["waits_for"]] if op["waits_for"] else []
     return ", ".join(forms)
 
 
-def page(ops):
-    rows = [(f"[{op['name']}](../include/{op['header']})", f"{code(op['inputs'])} -> {code(op['outputs'])}",
+def page(table):
+    ops = [op for op in table if not op["alias_of"] and op["origin"] == "built-in"]
+    names = {op["name"]: "".join(f", also {a['name']}" for a in table if a["alias_of"] == op["name"]) for op in ops}
+    rows = [(f"[{op['name']}](../include/{op['header']}){names[op['name']]}", f"{code(op['inputs'])} -> {code(op['outputs'])}",
              code(op["types"]), code(op["attributes"]), runs_as(op), op["layouts"], op["tolerance"]["text"]) for op in ops]
     head = ("operator", "operands", "types", "attributes and defaults", "runs as", "dimension order",
             "kernel against reference")

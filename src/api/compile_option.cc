@@ -25,34 +25,36 @@ const CompileOption::Impl& CompileOption::Get() const {
   return impl_ ? *impl_ : defaults;
 }
 
+CompileOption::Impl& CompileOption::Change() {
+  auto own = std::make_shared<Impl>(Get());
+  Impl& impl = *own;
+  impl_ = std::move(own);
+  return impl;
+}
+
 bool CompileOption::isRelaxMode() const { return Get().relax; }
 
 bool CompileOption::setRelaxMode(bool enable) {
-  auto next = std::make_shared<Impl>(Get());
-  next->relax = enable;
-  impl_ = std::move(next);
+  Change().relax = enable;
   return enable;
 }
 
 CompileOption& CompileOption::SetFallback(Fallback fallback) {
-  auto next = std::make_shared<Impl>(Get());
-  next->fallback = fallback;
-  impl_ = std::move(next);
+  Change().fallback = fallback;
   return *this;
 }
 
 Fallback CompileOption::GetFallback() const { return Get().fallback; }
 
 CompileOption& CompileOption::Pin(const std::string& op_name_or_kind, const std::string& backend) {
-  auto next = std::make_shared<Impl>(Get());
-  const auto at = std::find_if(next->pins.begin(), next->pins.end(),
+  auto& pins = Change().pins;
+  const auto at = std::find_if(pins.begin(), pins.end(),
                                [&](const auto& pin) { return pin.first == op_name_or_kind; });
-  if (at != next->pins.end()) {
+  if (at != pins.end()) {
     at->second = backend;
   } else {
-    next->pins.emplace_back(op_name_or_kind, backend);
+    pins.emplace_back(op_name_or_kind, backend);
   }
-  impl_ = std::move(next);
   return *this;
 }
 
@@ -61,9 +63,7 @@ const std::vector<std::pair<std::string, std::string>>& CompileOption::Pins() co
 }
 
 CompileOption& CompileOption::SetFusion(bool enable) {
-  auto next = std::make_shared<Impl>(Get());
-  next->fusion = enable;
-  impl_ = std::move(next);
+  Change().fusion = enable;
   return *this;
 }
 

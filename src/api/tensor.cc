@@ -129,10 +129,13 @@ void TensorImpl::EnsureFilled() {
 }
 
 size_t TensorImpl::CallersBytes(size_t (*bytes_of)(const TensorType&)) const {
-  const size_t own = bytes_of(type());
-  if (open_shape()) return own;
-  const TensorType told = {spec_.datatype_, Shape(spec_.shape_), spec_.quantization_};
-  return told.CheckedBytes().ok() ? std::min(bytes_of(told), own) : own;
+  return std::min(bytes_of(ToldType()), bytes_of(type()));
+}
+
+TensorType TensorImpl::ToldType() const {
+  if (open_shape()) return type();
+  TensorType told = {spec_.datatype_, Shape(spec_.shape_), spec_.quantization_};
+  return told.CheckedBytes().ok() ? told : type();
 }
 
 bool TensorImpl::CopyDataToTensor(const void* data, uint32_t) {
@@ -243,7 +246,8 @@ bool TensorImpl::SaveTensorToTextByFp32(std::string filename) {
 
 void* TensorImpl::ConvertTensorToData(uint8_t*) {
   if (handle() == nullptr || handle()->data() == nullptr) return nullptr;
-  const size_t bytes = HostBytes(type());
+  // Callers walk over as many elements as the spec says, also where the op made fewer.
+  const size_t bytes = std::max(HostBytes(type()), HostBytes(ToldType()));
   void* copy = std::calloc(1, bytes ? bytes : 1);
   if (copy != nullptr) CopyDataFromTensor(copy);
   return copy;
@@ -256,8 +260,7 @@ float* TensorImpl::ConvertTensorToFloat32Data() {
   Fetch();
   const TensorType t = type();
   const int64_t n = t.count();
-  // Callers walk over as many elements as the spec says, also where the op made fewer.
-  const int64_t room = open_shape() ? n : std::max(n, spec_.GetElementNum());
+  const int64_t room = std::max(n, ToldType().count());  // as in ConvertTensorToData
   auto* out = static_cast<float*>(
       std::calloc(static_cast<size_t>(std::max<int64_t>(room, 1)), sizeof(float)));
   if (out == nullptr) return nullptr;

@@ -82,6 +82,8 @@ class TensorImpl : public Tensor {
   /// them: what the spec says, which is what the caller made room for, also where the op overruled
   /// it. An open shape says nothing.
   size_t CallersBytes(size_t (*bytes_of)(const TensorType&)) const;
+  /// What the spec told the caller; the tensor's type where it left that open.
+  TensorType ToldType() const;
   /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps
   /// the declared one).
   void set_inferred(Shape shape) { inferred_ = std::move(shape), has_inferred_ = true; }

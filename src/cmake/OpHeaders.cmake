@@ -1,5 +1,5 @@
-# timcl_list_op_headers(<target> <headers>...): compiles into the target the table of tools/tools.h that tells which header
-# of tim/vx/ops has the class of an operator. Written anew at build time when one of the headers has changed.
+# timcl_list_op_headers(<target> <headers>...): compiles into the target the tables of tools/tools.h that tell which header
+# of tim/vx/ops has the class of an operator, and which other names it has. Written anew at build time when one of the headers has changed.
 function(timcl_list_op_headers target)
   set(out "${CMAKE_CURRENT_BINARY_DIR}/op_headers.cc")
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
@@ -14,11 +14,17 @@ endfunction()
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE AND TIMCL_OUT)
   string(REPLACE "|" ";" names "${TIMCL_NAMES}")
   set(rows "")
+  set(others "")
   foreach(name IN LISTS names)
     file(STRINGS "${TIMCL_INCLUDE}/${name}" classes REGEX "^class +[^;]*$")
     foreach(line IN LISTS classes)
       string(REGEX REPLACE "^class +(TIMCL_API +)?([A-Za-z0-9_]+).*" "\\2" class "${line}")
       string(APPEND rows "    {\"${class}\", \"${name}\"},\n")
+    endforeach()
+    file(STRINGS "${TIMCL_INCLUDE}/${name}" aliases REGEX "^using +[A-Za-z0-9_]+ = [A-Za-z0-9_]+;$")
+    foreach(line IN LISTS aliases)
+      string(REGEX REPLACE "^using +([A-Za-z0-9_]+) = ([A-Za-z0-9_]+);$" "    {\"\\1\", \"\\2\"},\n" row "${line}")
+      string(APPEND others "${row}")
     endforeach()
   endforeach()
   file(WRITE "${TIMCL_OUT}"
@@ -28,6 +34,8 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE AND TIMCL_OUT)
 namespace tim::vx::tools {
 const OpHeader kOpHeaders[] = {
 ${rows}    {nullptr, nullptr}};
+const OpAlias kOpAliases[] = {
+${others}    {nullptr, nullptr}};
 }  // namespace tim::vx::tools
 ")
 endif()

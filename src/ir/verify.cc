@@ -154,6 +154,7 @@ Status VerifyNode(Graph& graph, int id) {
   TIMCL_TRY(CheckOutputs(graph, id));
   TIMCL_TRY(CheckTypes(op));
   if (def.verify != nullptr) TIMCL_TRY(def.verify(op));
+  if (def.waits_for != nullptr) return op.Error(Code::kUnsupported, def.waits_for);
   if (def.infer == nullptr) return op.Error(Code::kInternal, "the operator has no shape inference");
   TIMCL_ASSIGN(const Shapes shapes, def.infer(op));
   if (shapes.size() < op.num_outputs()) {

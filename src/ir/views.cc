@@ -103,6 +103,18 @@ Status OpView::CheckAxis(int64_t axis, size_t input) const {
                fmt::format("axis {} is outside [{}, {}) of {}", axis, -rank, rank, in_label(input)))
       .AtTensor(in(input).name());
 }
+Status OpView::CheckAxes(const std::vector<int32_t>& axes, size_t input) const {
+  std::vector<bool> named(in(input).shape().rank(), false);
+  for (const int32_t axis : axes) {
+    TIMCL_TRY(CheckAxis(axis, input));
+    const size_t d = Axis(axis, input);
+    if (named[d])
+      return Error(Code::kInvalidArgument,
+                   fmt::format("attribute axis names dimension {} twice", d));
+    named[d] = true;
+  }
+  return Status();
+}
 size_t OpView::Axis(int64_t axis, size_t input) const {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(in(input).shape().rank())
                                       : axis);

@@ -119,20 +119,11 @@ void Cases(CaseMaker& make) {
                           {MakeAttrs(a), {1000, 64, 1}, {9, 64, 64}, 64, 2, "9 taps, 64 channels"});
 }
 
-constexpr OpDef kConv1d = {.name = "Conv1d",
-                           .inputs = "input kernel bias?",
-                           .types = TIMCL_WEIGHTED_SUM_TYPES,
-                           .schema = &kAttrSchema<Conv1dAttrs>,
-                           .verify = Verify,
-                           .infer = Infer,
-                           .check_outputs = Op::CheckOutputs,
-                           .reference = Op::Reference,
-                           .kernels = Op::kKernels,
-                           .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                           .declared = Declared::kExtentWins,
-                           .tolerance = Tolerance::Sum(),
-                           .cases = TIMCL_CASES(Cases),
-                           .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kConv1d = Op::Define({.name = "Conv1d",
+                                      .schema = &kAttrSchema<Conv1dAttrs>,
+                                      .verify = Verify,
+                                      .infer = Infer,
+                                      .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

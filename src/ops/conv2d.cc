@@ -127,20 +127,11 @@ void Cases(CaseMaker& make) {
   weighted_sum::BenchCase(make, Form(a, {56, 56, 96, 1}, {3, 3, 96, 1}, "3x3 depthwise"));
 }
 
-constexpr OpDef kConv2d = {.name = "Conv2d",
-                           .inputs = "input kernel bias?",
-                           .types = TIMCL_WEIGHTED_SUM_TYPES,
-                           .schema = &kAttrSchema<Conv2dAttrs>,
-                           .verify = Verify,
-                           .infer = Infer,
-                           .check_outputs = Op::CheckOutputs,
-                           .reference = Op::Reference,
-                           .kernels = Op::kKernels,
-                           .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                           .declared = Declared::kExtentWins,
-                           .tolerance = Tolerance::Sum(),
-                           .cases = TIMCL_CASES(Cases),
-                           .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kConv2d = Op::Define({.name = "Conv2d",
+                                      .schema = &kAttrSchema<Conv2dAttrs>,
+                                      .verify = Verify,
+                                      .infer = Infer,
+                                      .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

@@ -114,20 +114,10 @@ void Cases(CaseMaker& make) {
       {MakeAttrs(a), {28, 28, 8, 16, 1}, {3, 3, 3, 16, 32}, 32, 4, "3x3x3, 16 to 32 channels"});
 }
 
-constexpr OpDef kConv3d = {.name = "Conv3d",
-                           .inputs = "input kernel bias?",
-                           .types = TIMCL_WEIGHTED_SUM_TYPES,
-                           .schema = &kAttrSchema<Conv3dAttrs>,
-                           .verify = Verify,
-                           .infer = Op::Infer,
-                           .check_outputs = Op::CheckOutputs,
-                           .reference = Op::Reference,
-                           .kernels = Op::kKernels,
-                           .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                           .declared = Declared::kExtentWins,
-                           .tolerance = Tolerance::Sum(),
-                           .cases = TIMCL_CASES(Cases),
-                           .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kConv3d = Op::Define({.name = "Conv3d",
+                                      .schema = &kAttrSchema<Conv3dAttrs>,
+                                      .verify = Verify,
+                                      .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

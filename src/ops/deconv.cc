@@ -113,20 +113,11 @@ void Cases(CaseMaker& make) {
       {MakeAttrs(a), {28, 28, 64, 1}, {4, 4, 64, 32}, 32, 3, "4x4, stride 2, 64 to 32 channels"});
 }
 
-constexpr OpDef kDeConv2d = {.name = "DeConv2d",
-                             .inputs = "input kernel bias?",
-                             .types = TIMCL_WEIGHTED_SUM_TYPES,
-                             .schema = &kAttrSchema<DeConv2dAttrs>,
-                             .verify = Verify,
-                             .infer = Infer,
-                             .check_outputs = Op::CheckOutputs,
-                             .reference = Op::Reference,
-                             .kernels = Op::kKernels,
-                             .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                             .declared = Declared::kExtentWins,
-                             .tolerance = Tolerance::Sum(),
-                             .cases = TIMCL_CASES(Cases),
-                             .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kDeConv2d = Op::Define({.name = "DeConv2d",
+                                        .schema = &kAttrSchema<DeConv2dAttrs>,
+                                        .verify = Verify,
+                                        .infer = Infer,
+                                        .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

@@ -95,20 +95,11 @@ void Cases(CaseMaker& make) {
       {MakeAttrs(a), {500, 64, 1}, {4, 64, 32}, 32, 2, "4 taps, stride 2, 64 to 32 channels"});
 }
 
-constexpr OpDef kDeConv1d = {.name = "DeConv1d",
-                             .inputs = "input kernel bias?",
-                             .types = TIMCL_WEIGHTED_SUM_TYPES,
-                             .schema = &kAttrSchema<DeConv1dAttrs>,
-                             .verify = Verify,
-                             .infer = Infer,
-                             .check_outputs = Op::CheckOutputs,
-                             .reference = Op::Reference,
-                             .kernels = Op::kKernels,
-                             .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                             .declared = Declared::kExtentWins,
-                             .tolerance = Tolerance::Sum(),
-                             .cases = TIMCL_CASES(Cases),
-                             .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kDeConv1d = Op::Define({.name = "DeConv1d",
+                                        .schema = &kAttrSchema<DeConv1dAttrs>,
+                                        .verify = Verify,
+                                        .infer = Infer,
+                                        .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

@@ -88,20 +88,11 @@ void Cases(CaseMaker& make) {
       make, {MakeAttrs(a), {1000, 64, 1}, {9, 16, 64}, 64, 2, "9 taps, 64 channels in 4 groups"});
 }
 
-constexpr OpDef kGroupedConv1d = {.name = "GroupedConv1d",
-                                  .inputs = "input kernel bias?",
-                                  .types = TIMCL_WEIGHTED_SUM_TYPES,
-                                  .schema = &kAttrSchema<GroupedConv1dAttrs>,
-                                  .verify = Verify,
-                                  .infer = Infer,
-                                  .check_outputs = Op::CheckOutputs,
-                                  .reference = Op::Reference,
-                                  .kernels = Op::kKernels,
-                                  .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                                  .declared = Declared::kExtentWins,
-                                  .tolerance = Tolerance::Sum(),
-                                  .cases = TIMCL_CASES(Cases),
-                                  .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kGroupedConv1d = Op::Define({.name = "GroupedConv1d",
+                                             .schema = &kAttrSchema<GroupedConv1dAttrs>,
+                                             .verify = Verify,
+                                             .infer = Infer,
+                                             .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

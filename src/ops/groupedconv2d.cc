@@ -74,20 +74,10 @@ void Cases(CaseMaker& make) {
       make, {MakeAttrs(a), {56, 56, 64, 1}, {3, 3, 16, 64}, 64, 3, "3x3, 64 channels in 4 groups"});
 }
 
-constexpr OpDef kGroupedConv2d = {.name = "GroupedConv2d",
-                                  .inputs = "input kernel bias?",
-                                  .types = TIMCL_WEIGHTED_SUM_TYPES,
-                                  .schema = &kAttrSchema<GroupedConv2dAttrs>,
-                                  .verify = Verify,
-                                  .infer = Op::Infer,
-                                  .check_outputs = Op::CheckOutputs,
-                                  .reference = Op::Reference,
-                                  .kernels = Op::kKernels,
-                                  .layout = LayoutRule::Fixed("input_layout kernel_layout"),
-                                  .declared = Declared::kExtentWins,
-                                  .tolerance = Tolerance::Sum(),
-                                  .cases = TIMCL_CASES(Cases),
-                                  .advise = weighted_sum::AdviseWeights};
+constexpr OpDef kGroupedConv2d = Op::Define({.name = "GroupedConv2d",
+                                             .schema = &kAttrSchema<GroupedConv2dAttrs>,
+                                             .verify = Verify,
+                                             .cases = TIMCL_CASES(Cases)});
 
 }  // namespace
 

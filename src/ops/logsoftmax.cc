@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/lines.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -17,13 +17,9 @@ struct LogSoftmaxAttrs {
 
 Status Verify(const OpView& op) { return op.CheckAxis(op.attrs<LogSoftmaxAttrs>().axis); }
 
-Shape::Lines LinesOf(const OpView& op) {
-  return op.in(0).shape().SplitAt(op.Axis(op.attrs<LogSoftmaxAttrs>().axis));
-}
-
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   const float beta = op.attrs<LogSoftmaxAttrs>().beta;
-  const auto [outer, n, inner] = LinesOf(op);
+  const auto [outer, n, inner] = lines::LinesOf<LogSoftmaxAttrs>(op);
   for (int64_t line = 0; line < outer * inner; ++line) {
     const int64_t base = line / inner * n * inner + line % inner, step = inner;
     auto scaled = [&, base, step](int64_t k) { return beta * ins[0].Float(base + k * step); };
@@ -38,15 +34,7 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest&) {
-  const auto [outer, n, inner] = LinesOf(op);
-  return Launches{{.source = "logsoftmax.cl",
-                   .entry = "logsoftmax",
-                   .operands = {In(0, "X"), Out(0, "Y")},
-                   .sizes = {{"LENGTH", n}, {"INNER", inner}, {"LINES", outer * inner}},
-                   .reals = {{"BETA", op.attrs<LogSoftmaxAttrs>().beta}},
-                   .global = Grid(outer * inner),
-                   .local = {16, 1, 1},
-                   .float_math = true}};
+  return lines::LineLaunch<LogSoftmaxAttrs>(op, "logsoftmax");
 }
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};

@@ -1,5 +1,4 @@
-// NBG: a binary graph as one operator.  Facts: extension.md 2. Not in the table of operators: there
-// is nothing to run before binary graphs can be read.
+// NBG: a binary graph as one operator.  Facts: extension.md 2.
 #include "tim/vx/ops/nbg.h"
 
 #include <string>
@@ -27,26 +26,32 @@ Status Verify(const OpView& op) {
                                              " outputs are bound, the constructor was told " +
                                              to_string(a.inputs) + " and " + to_string(a.outputs));
   }
-  return op.Error(Code::kUnsupported,
-                  "binary graphs cannot be read yet: this version has neither their format nor "
-                  "Graph::CompileToBinary, which writes it; build the graph from operators");
+  return Status();
 }
 
-constexpr OpDef kNbg = {.name = "NBG",
+constexpr OpDef kNBG = {.name = "NBG",
                         .inputs = "input*",
                         .outputs = "output*",
                         .schema = &kAttrSchema<NbgAttrs>,
                         .verify = Verify,
+                        .waits_for =
+                            "binary graphs cannot be read yet: this version has neither their "
+                            "format nor Graph::CompileToBinary, which writes it; build the graph "
+                            "from operators",
                         .layout = LayoutRule::Canonical()};
 
 }  // namespace
 
+#ifndef TIMCL_OP_FILE_AS_PLUGIN
 NBG::NBG(Graph* graph, const char* binary, size_t input_count, size_t output_count)
-    : BuiltinOp(graph, kNbg, MakeAttrs(NbgAttrs{binary, input_count, output_count})) {}
+    : BuiltinOp(graph, kNBG, MakeAttrs(NbgAttrs{binary, input_count, output_count})) {}
 
 std::shared_ptr<Operation> NBG::Clone(std::shared_ptr<Graph>& graph) const {
   const auto& a = AttrsOf<NbgAttrs>(*this);
   return graph->CreateOperation<NBG>(a.binary, a.inputs, a.outputs);
 }
+#endif
+
+TIMCL_OPS(nbg) { Add(kNBG); }
 
 }  // namespace tim::vx::ops

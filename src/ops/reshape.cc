@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/strided_view.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -62,24 +62,6 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{y};
 }
 
-Status Reference(const OpView&, const ref::Inputs& ins, ref::Outputs& outs) {
-  for (int64_t i = 0; i < ins[0].count(); ++i) ref::Copy(outs[0], i, ins[0], i);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest&) {
-  const int64_t count = op.in(0).shape().count();
-  return Launches{{.source = "copy.cl",
-                   .entry = "copy",
-                   .operands = {In(0, "X"), Out(0, "Y")},
-                   .sizes = {{"N", count}},
-                   .global = Grid(count),
-                   .local = {256, 1, 1}}};
-}
-
-constexpr KernelCandidate kKernels[] = {
-    {"copy", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
-
 void Cases(CaseMaker& make) {
   using namespace cases;
   // The last dimension stays, which quantization by channel goes along.
@@ -101,8 +83,8 @@ constexpr OpDef kReshape = {
     .schema = &kAttrSchema<ReshapeAttrs>,
     .verify = Verify,
     .infer = Infer,
-    .reference = Reference,
-    .kernels = kKernels,
+    .reference = CopyOp::Reference,
+    .kernels = CopyOp::kKernels,
     .layout = LayoutRule::Canonical(),  // the order of the elements is what stays
     .moves_nothing = true,
     .tolerance = Tolerance::Exact(),

@@ -16,16 +16,10 @@ struct ReverseAttrs {
 };
 
 Status Verify(const OpView& op) {
+  TIMCL_TRY(op.CheckAxes(op.attrs<ReverseAttrs>().axis));
   const TensorType& x = op.in(0).type();
-  std::vector<bool> seen(x.shape.rank(), false);
   for (int32_t axis : op.attrs<ReverseAttrs>().axis) {
-    TIMCL_TRY(op.CheckAxis(axis));
     const size_t d = op.Axis(axis);
-    if (seen[d]) {
-      return op.Error(Code::kInvalidArgument,
-                      "attribute axis names dimension " + to_string(d) + " twice");
-    }
-    seen[d] = true;
     if (x.per_channel() && x.quant.ChannelDim() == static_cast<int32_t>(d)) {
       return op.InputError(
           0, Code::kInvalidArgument,

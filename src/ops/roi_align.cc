@@ -60,9 +60,7 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 /// Toward zero, limited; NaN gives 0.
-int64_t Whole(float v) {
-  return std::isnan(v) ? 0 : static_cast<int64_t>(std::clamp(v, -1e9f, 1e9f));
-}
+int64_t Whole(float v) { return Saturated(std::clamp(v, -1e9f, 1e9f)); }
 
 /// The samples of one bin along one axis: `count` of them, `step` apart; those from `first` to
 /// `last` may lie in the map.

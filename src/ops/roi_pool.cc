@@ -50,9 +50,7 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 /// Toward zero, limited; NaN gives 0.
-int64_t Whole(float v) {
-  return std::isnan(v) ? 0 : static_cast<int64_t>(std::clamp(v, -1e9f, 1e9f));
-}
+int64_t Whole(float v) { return Saturated(std::clamp(v, -1e9f, 1e9f)); }
 
 /// The cells of one bin along one axis, from `begin` to before `end`.
 struct Bin {

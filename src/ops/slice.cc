@@ -67,7 +67,6 @@ Result<Shapes> Infer(const OpView& op) {
     }
     y.push_back(length < 1 ? 0 : DivideUp(length, a.StepOf(d)));
   }
-  TIMCL_TRY(strided_view::CheckSlice(op, CutsOf(op), y));
   return Shapes{y};
 }
 
@@ -116,6 +115,7 @@ constexpr OpDef kSlice = {.name = "Slice",
                           .schema = &kAttrSchema<SliceAttrs>,
                           .verify = Verify,
                           .infer = Infer,
+                          .check_outputs = Op::CheckOutputs,
                           .reference = Op::Reference,
                           .kernels = Op::kKernels,
                           .layout = LayoutRule::FollowsAxis("", "start length step"),

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/lines.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -18,15 +18,11 @@ struct SoftmaxAttrs {
 
 Status Verify(const OpView& op) { return op.CheckAxis(op.attrs<SoftmaxAttrs>().axis); }
 
-Shape::Lines LinesOf(const OpView& op) {
-  return op.in(0).shape().SplitAt(op.Axis(op.attrs<SoftmaxAttrs>().axis));
-}
-
 // In float32, step by step: callers compare results bit by bit.
 Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   constexpr float kLog2E = 1.44269504f;
   const float beta = op.attrs<SoftmaxAttrs>().beta;
-  const auto [outer, n, inner] = LinesOf(op);
+  const auto [outer, n, inner] = lines::LinesOf<SoftmaxAttrs>(op);
   std::vector<float> e(static_cast<size_t>(n));
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < inner; ++i) {
@@ -51,15 +47,7 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest&) {
-  const auto [outer, n, inner] = LinesOf(op);
-  return Launches{{.source = "softmax.cl",
-                   .entry = "softmax",
-                   .operands = {In(0, "X"), Out(0, "Y")},
-                   .sizes = {{"LENGTH", n}, {"INNER", inner}, {"LINES", outer * inner}},
-                   .reals = {{"BETA", op.attrs<SoftmaxAttrs>().beta}},
-                   .global = Grid(outer * inner),
-                   .local = {16, 1, 1},
-                   .float_math = true}};
+  return lines::LineLaunch<SoftmaxAttrs>(op, "softmax");
 }
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};

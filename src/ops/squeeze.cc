@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/strided_view.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -16,16 +16,10 @@ struct SqueezeAttrs {
 };
 
 Status Verify(const OpView& op) {
+  TIMCL_TRY(op.CheckAxes(op.attrs<SqueezeAttrs>().axis));
   const Shape& x = op.in(0).shape();
-  std::vector<bool> seen(x.rank(), false);
   for (int32_t axis : op.attrs<SqueezeAttrs>().axis) {
-    TIMCL_TRY(op.CheckAxis(axis));
     const size_t d = op.Axis(axis);
-    if (seen[d]) {
-      return op.Error(Code::kInvalidArgument,
-                      "attribute axis names dimension " + to_string(d) + " twice");
-    }
-    seen[d] = true;
     if (x[d] != 1) {
       return op.InputError(0, Code::kInvalidShape,
                            "dimension " + to_string(d) + " has " + to_string(x[d]) +
@@ -49,23 +43,6 @@ Result<Shapes> Infer(const OpView& op) {
   return Shapes{y};
 }
 
-Status Reference(const OpView&, const ref::Inputs& ins, ref::Outputs& outs) {
-  for (int64_t i = 0; i < ins[0].count(); ++i) ref::Copy(outs[0], i, ins[0], i);
-  return Status();
-}
-
-Result<Launches> General(const OpView& op, const KernelRequest&) {
-  const int64_t count = op.in(0).shape().count();
-  return Launches{{.source = "copy.cl",
-                   .entry = "copy",
-                   .operands = {In(0, "X"), Out(0, "Y")},
-                   .sizes = {{"N", count}},
-                   .global = Grid(count),
-                   .local = {256, 1, 1}}};
-}
-constexpr KernelCandidate kKernels[] = {
-    {"copy", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
-
 void Cases(CaseMaker& make) {
   using namespace cases;
   make.Of(SqueezeAttrs{}).In(F32({1, 1})).Note("one element");
@@ -81,8 +58,8 @@ constexpr OpDef kSqueeze = {.name = "Squeeze",
                             .schema = &kAttrSchema<SqueezeAttrs>,
                             .verify = Verify,
                             .infer = Infer,
-                            .reference = Reference,
-                            .kernels = kKernels,
+                            .reference = CopyOp::Reference,
+                            .kernels = CopyOp::kKernels,
                             .layout = LayoutRule::FollowsAxis("axis").Drops(),
                             .moves_nothing = true,
                             .tolerance = Tolerance::Exact(),

@@ -113,9 +113,9 @@ Ranges RangesOf(const OpView& op) {
 }
 
 Result<Shapes> Infer(const OpView& op) {
-  const Ranges r = RangesOf(op);
   // Where the output's shape is declared it says how much is taken.
-  TIMCL_TRY(strided_view::CheckSlice(op, r.cuts, r.extents));
+  const Ranges r = RangesOf(op);
+  if (op.out(0).shape().empty()) TIMCL_TRY(strided_view::CheckSlice(op, r.cuts, r.extents));
   return Shapes{r.extents};
 }
 
@@ -161,6 +161,7 @@ constexpr OpDef kStridedSlice = {
     .schema = &kAttrSchema<StridedSliceAttrs>,
     .verify = Verify,
     .infer = Infer,
+    .check_outputs = Op::CheckOutputs,
     .reference = Op::Reference,
     .kernels = Op::kKernels,
     .layout = LayoutRule::FollowsAxis("", "begin_dims end_dims stride_dims")

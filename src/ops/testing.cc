@@ -27,6 +27,18 @@ Quantization OwnScale(const Quantization& q) {
 
 CaseMaker::~CaseMaker() = default;
 
+std::vector<Case> ListCases(const OpDef& def) {
+  struct Collector : CaseMaker {
+    explicit Collector(const OpDef& of) : of_(of) {}
+    const OpDef& def() const override { return of_; }
+    void Add(Case c) override { cases.push_back(std::move(c)); }
+    const OpDef& of_;
+    std::vector<Case> cases;
+  } collector(def);
+  if (def.cases != nullptr) def.cases(collector);
+  return std::move(collector.cases);
+}
+
 CaseBuilder::~CaseBuilder() {
   if (!added_) Finish(std::move(case_));
 }

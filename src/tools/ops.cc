@@ -157,6 +157,8 @@ Json ToJson(const OpDef& def, const Coverages& coverages) {
           {"layouts", LayoutWords(def.layout)},
           {"conformance_cases", CasesPassed(coverages, "conformance", name)},
           {"golden_cases", CasesPassed(coverages, "golden", name)},
+          {"waits_for", def.waits_for ? Json(def.waits_for) : Json(nullptr)},
+          {"alias_of", nullptr},
           {"version", def.version},
           {"origin", def.origin},
           {"inputs", def.inputs},
@@ -174,6 +176,19 @@ Json ToJson(const OpDef& def, const Coverages& coverages) {
             {"sum", def.tolerance.sum},
             {"text", ToText(def.tolerance)}}},
           {"coverage", coverages.kinds.empty() ? Json(nullptr) : rows}};
+}
+
+/// Operators that users write: none is in the table, but their class is one of it.
+Json UserRow(const Coverages& coverages) {
+  Json row = ToJson({.name = "CustomOpBase",
+                     .inputs = "input*",
+                     .outputs = "output*",
+                     .types = "f32|f16|i32|u32|i64|bool|i8|u8|i16|u16* -> "
+                              "f32|f16|i32|u32|i64|bool|i8|u8|i16|u16"},
+                    coverages);
+  row["forms"] = {"kernel"};
+  row["kernels"] = {"user"};
+  return row;
 }
 
 bool AddRuns(const Json& file, Coverages* all) {
@@ -238,6 +253,10 @@ std::string DefaultCoverage() {
 }
 
 std::string ToText(const Json& op) {
+  if (op["alias_of"].is_string()) {
+    return fmt::format("{}: another name of {}\n", op["name"].get<std::string>(),
+                       op["alias_of"].get<std::string>());
+  }
   std::string text = fmt::format("{}: {} -> {}\n", op["name"].get<std::string>(),
                                  op["inputs"].get<std::string>(), op["outputs"].get<std::string>());
   auto row = [&](const char* what, const std::string& value) {
@@ -254,6 +273,7 @@ std::string ToText(const Json& op) {
   if (has("expanded")) runs.push_back("expands into other ops");
   if (op["moves_nothing"].get<bool>()) runs.push_back("no launch where encodings agree");
   if (!has("reference")) runs.push_back("no reference of its own");
+  if (op["waits_for"].is_string()) row("waits for", op["waits_for"].get<std::string>());
   row("runs as", fmt::format("{}", fmt::join(runs, ", ")));
   if (op["pointwise"].is_string()) row("pointwise", op["pointwise"].get<std::string>());
   row("layouts", op["layouts"].get<std::string>());
@@ -277,12 +297,26 @@ int Run(const Options& options) {
   if (!ReadCoverage(named ? options.coverage : DefaultCoverage(), named, &coverages)) return 1;
   Json table = Json::array();
   for (const auto& def : registry.All()) table.push_back(ToJson(*def, coverages));
+  const size_t operators = table.size();
+  table.push_back(UserRow(coverages));
+  for (const OpAlias* a = kOpAliases; a->alias != nullptr; ++a) {
+    const auto of = std::find_if(table.begin(), table.end(),
+                                 [a](const Json& row) { return row["name"] == a->op; });
+    if (of == table.end()) continue;
+    Json row = *of;
+    row["name"] = a->alias;
+    row["alias_of"] = a->op;
+    table.push_back(std::move(row));
+  }
+  std::sort(table.begin(), table.end(), [](const Json& a, const Json& b) {
+    return a["name"].get_ref<const std::string&>() < b["name"].get_ref<const std::string&>();
+  });
   if (options.format == "json") {
     std::puts(table.dump(2).c_str());
     return 0;
   }
   for (const Json& op : table) std::fputs(ToText(op).c_str(), stdout);
-  fmt::print("{} operators\n", table.size());
+  fmt::print("{} operators\n", operators);
   return 0;
 }
 

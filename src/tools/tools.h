@@ -17,6 +17,12 @@ struct OpHeader {
   const char* header;
 };
 extern const OpHeader kOpHeaders[];
+/// Another name of an operator's class. A generated table, ended by nulls.
+struct OpAlias {
+  const char* alias;
+  const char* op;
+};
+extern const OpAlias kOpAliases[];
 
 /// The exit status: 0, or 1 with a text on stderr.
 using Command = std::function<int()>;

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "support/coverage.h"
+#include "support/runnable.h"
 
 namespace tim::vx {
 namespace conformance {
@@ -184,7 +185,7 @@ int Main(int argc, char** argv) {
   const std::set<std::string> only(flags.ops.begin(), flags.ops.end());
   const std::string op_of_case = flags.which.substr(0, flags.which.find(' '));
   size_t tests = 0;
-  for (const auto& def : Registry().All()) {
+  for (const auto& def : RunnableOps(Registry())) {
     const std::string name(def->name);
     if (!only.empty() && only.count(name) == 0) continue;
     if (!flags.which.empty() && name != op_of_case) continue;

@@ -74,7 +74,7 @@ def run(args, kernel, text, ops, timeout=None):
     folder = tempfile.mkdtemp(prefix="timcl_mutant_")
     try:
         pathlib.Path(folder, kernel).write_text(text)
-        env = dict(os.environ, TIMCL_KERNEL_DIR=folder, TIMCL_CACHE_DIR="",
+        env = dict(os.environ, TIMCL_KERNEL_DIR=folder, TIMCL_CACHE_DIR="", TMPDIR=folder,
                    POCL_CACHE_DIR=folder + "/pocl")
         try:
             done = subprocess.run([args.binary, f"--ops={','.join(ops)}", "--fail-fast", "--float-first", "--chunk=16"],

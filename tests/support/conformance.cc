@@ -290,17 +290,6 @@ class Chunk {
   std::vector<Outcome> outcomes_;
 };
 
-class Collector : public CaseMaker {
- public:
-  explicit Collector(const OpDef& def) : def_(def) {}
-  const OpDef& def() const override { return def_; }
-  void Add(Case c) override { cases.push_back(std::move(c)); }
-  std::vector<Case> cases;
-
- private:
-  const OpDef& def_;
-};
-
 }  // namespace
 
 const OpRegistry& Registry() {
@@ -353,11 +342,8 @@ std::string TypeText(const TensorType& type) {
 
 std::vector<NamedCase> CasesOf(const OpDef& def) {
   std::vector<NamedCase> named;
-  if (def.cases == nullptr) return named;
-  Collector collector(def);
-  def.cases(collector);
   std::map<std::string, int> seen;
-  for (Case& c : collector.cases) {
+  for (Case& c : ListCases(def)) {
     std::string text(def.name);
     for (const CaseTensor& t : c.inputs) {
       text += t.type.dtype == DataType::UNKNOWN ? " -" : " " + t.type.ToString();

@@ -75,11 +75,20 @@ def ops():
     assert table["LeakyRelu"]["attributes"] != "", table["LeakyRelu"]
     has(table["Pool2d"]["attributes"], 'type="MAX"', 'padding="AUTO"')  # enumerators by name
     include = pathlib.Path(__file__).resolve().parents[2] / "include"
-    for op in table.values():
+    waiting = [name for name, op in table.items() if op["waits_for"]]
+    assert waiting == ["NBG"] and "binary graphs" in table["NBG"]["waits_for"] and not table["NBG"]["forms"], waiting
+    aliases = {name: op["alias_of"] for name, op in table.items() if op["alias_of"]}
+    assert aliases == {"LRN": "LocalResponseNormalization", "ROI_Align": "RoiAlign", "ROI_Pool": "RoiPool"}, aliases
+    assert table["LRN"]["dtypes"] == table["LocalResponseNormalization"]["dtypes"]
+    assert len(table) == 146, sorted(table)  # the classes that programs written for the original know
+    for name, op in table.items():
+        assert f"class TIMCL_API {op['alias_of'] or name} " in (include / op["header"]).read_text(), op
+        assert op["layouts"], op
+        if op["waits_for"]:
+            continue
         assert {"kernel", "expanded"} & set(op["forms"]), op  # nothing in the table that cannot run
         assert set(op["forms"]) <= {"kernel", "expanded", "reference"}, op
-        assert f"class TIMCL_API {op['name']} " in (include / op["header"]).read_text(), op
-        assert op["dtypes"] and op["layouts"], op
+        assert op["dtypes"], op
     assert table["CumSum"]["header"] == "tim/vx/ops/cumsum.h" and table["CumSum"]["layouts"] == "any; axis is rewritten"
     assert table["LogicalAnd"]["dtypes"] == ["bool", "i8"] and "f16" in table["Conv2d"]["dtypes"]
     assert table["RNNCell"]["forms"] == ["expanded", "reference"], table["RNNCell"]
@@ -137,8 +146,8 @@ def coverage():
         ran = subprocess.run([golden, "--coverage", str(folder)], stdout=subprocess.PIPE, text=True, check=False)
         assert ran.returncode == 0, ran.stdout
         table = listed("--coverage", str(folder))
-        assert all(op["golden_cases"] > 0 for op in table.values()), \
-            [op["name"] for op in table.values() if op["golden_cases"] == 0]
+        # NBG waits for binary graphs; the operators of users are noted by a test of their own.
+        assert [op["name"] for op in table.values() if op["golden_cases"] == 0] == ["CustomOpBase", "NBG"]
         assert table["Concat"]["conformance_cases"] > 1
         code, out, _ = call("ops", "--coverage", str(folder))
         assert code == 0

@@ -60,6 +60,7 @@ class TIMCL_API CompileOption {
  private:
   struct Impl;
   const Impl& Get() const;
+  Impl& Change();                     // of its own: others that shared the old one keep it
   std::shared_ptr<const Impl> impl_;  // null: all defaults; never changed once it is shared
 };
 

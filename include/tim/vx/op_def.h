@@ -108,6 +108,8 @@ class TIMCL_API OpView {
   Status OutputError(size_t i, Code code, const std::string& message) const;
   /// kInvalidArgument unless axis is in [-rank, rank) of input `input`.
   Status CheckAxis(int64_t axis, size_t input = 0) const;
+  /// The same for each of `axes`, which may not name a dimension twice.
+  Status CheckAxes(const std::vector<int32_t>& axes, size_t input = 0) const;
   /// The axis, counted from 0; CheckAxis went before.
   size_t Axis(int64_t axis, size_t input = 0) const;
   /// kInvalidShape unless rank of input i lies in [lo, hi].
@@ -409,6 +411,9 @@ struct OpDef {
   Status (*check_outputs)(const OpView&) = nullptr;
   /// The definition, in scalar C++. Null: the op runs only where a kernel or an expansion takes it.
   Status (*reference)(const OpView&, const ref::Inputs&, ref::Outputs&) = nullptr;
+  /// Why it cannot run yet, in words that end a message: graphs with it are verified, then refused
+  /// with kUnsupported. Null: it runs.
+  const char* waits_for = nullptr;
   /// Candidates in order: the first that accepts wins.
   KernelList kernels = {};
   const PointwiseRule* pointwise = nullptr;

@@ -41,7 +41,8 @@ TIMCL_API StridedView Whole(const Shape& shape);
 /// where this leaves the input.
 TIMCL_API Result<StridedView> Slice(const OpView& op, const std::vector<Cut>& cuts,
                                     int64_t start = 0);
-/// The same check for an infer function of Declared::kExtentWins that computed `extents`.
+/// kInvalidShape unless taking `extents` elements stays within input 0. For infer functions whose
+/// output has no declared shape.
 TIMCL_API Status CheckSlice(const OpView& op, const std::vector<Cut>& cuts, const Shape& extents);
 /// Writes output `output`, which is the view of input 0.
 TIMCL_API void Reference(const StridedView& view, const ref::Inputs& ins, ref::Outputs& outs,
@@ -51,6 +52,14 @@ TIMCL_API KernelSpec Launch(const StridedView& view, const KernelRequest& reques
                             size_t output = 0);
 
 }  // namespace strided_view
+
+/// Reference and kernel of an op whose output has the elements of input 0 in the same order.
+struct TIMCL_API CopyOp {
+  static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs);
+  static Result<Launches> General(const OpView& op, const KernelRequest& request);
+  static constexpr KernelCandidate kKernels[] = {
+      {"copy", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+};
 
 /// Reference and kernel of an op whose outputs are the views that kViewsOf lists, one for each.
 template <Result<std::vector<StridedView>> (*kViewsOf)(const OpView&)>
@@ -73,6 +82,8 @@ struct ViewsOp {
 /// The same with one output.
 template <Result<StridedView> (*kViewOf)(const OpView&)>
 struct ViewOp {
+  /// For views whose extents a declared shape decides (strided_view::Slice).
+  static Status CheckOutputs(const OpView& op) { return kViewOf(op).status(); }
   static Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
     TIMCL_ASSIGN(const StridedView view, kViewOf(op));
     strided_view::Reference(view, ins, outs);

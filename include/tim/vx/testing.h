@@ -51,6 +51,9 @@ class TIMCL_API CaseMaker {
   CaseBuilder Of(AnyAttrs attrs);
 };
 
+/// The cases that an op lists, in its order; none without OpDef::cases.
+TIMCL_API std::vector<Case> ListCases(const OpDef& def);
+
 /// A case in the making. Without Out(), each output that the op needs has the element type and
 /// quantization of input 0.
 class TIMCL_API CaseBuilder {

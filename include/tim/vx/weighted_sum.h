@@ -196,6 +196,22 @@ struct ConvolutionOp {
   }
   static constexpr KernelCandidate kKernels[] = {
       {"tile", AcceptsTile, Tile}, {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+
+  /// The definition; `special` says what this op alone has: name, schema, verify, cases, and infer
+  /// where positions are not those of the windows.
+  static constexpr OpDef Define(OpDef special) {
+    special.inputs = "input kernel bias?";
+    special.types = TIMCL_WEIGHTED_SUM_TYPES;
+    if (special.infer == nullptr) special.infer = Infer;
+    special.check_outputs = CheckOutputs;
+    special.reference = Reference;
+    special.kernels = kKernels;
+    special.layout = LayoutRule::Fixed("input_layout kernel_layout");
+    special.declared = Declared::kExtentWins;
+    special.tolerance = Tolerance::Sum();
+    special.advise = AdviseWeights;
+    return special;
+  }
 };
 
 }  // namespace tim::vx::weighted_sum
