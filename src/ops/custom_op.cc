@@ -15,6 +15,7 @@ struct Setup {
   std::vector<TensorType> inputs;  // what it was made for
   std::vector<Param> params;       // param_list_ before it
   Launches launches;               // empty before it
+  OpDef* def = nullptr;            // of the op
 };
 
 /// What a custom op's node carries: the user's object. The graph keeps the object alive, and so
@@ -200,9 +201,15 @@ CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num
   def.infer = Infer;
   def.kernels = kKernels;
   def.declared = Declared::kOverwritten;
-  SetRuntimeDef(graph, std::shared_ptr<const OpDef>(owned, &owned->def),
-                AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{
-                                                  this, std::make_shared<Setup>(), owned->name})));
+  auto setup = std::make_shared<Setup>();
+  setup->def = &def;
+  SetRuntimeDef(
+      graph, std::shared_ptr<const OpDef>(owned, &def),
+      AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{this, setup, owned->name})));
+}
+
+void CustomOpBase::SetLayoutRule(const LayoutRule& rule) {
+  AttrsOf<Attrs>(*this).setup->def->layout = rule;
 }
 
 CustomOpBase::~CustomOpBase() = default;

@@ -88,6 +88,7 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                                   "copyable -> copyable; "
                                   "i8:pc -> i8:pc; u8:pc -> u8:pc; i16:pc -> i16:pc; "
                                   "i32:pc -> i32:pc; i4:pc -> i4:pc; u4:pc -> u4:pc; "
+                                  "i8:apc -> i8:apc; u8:apc -> u8:apc; "
                                   "u32:q|i64:q -> ==0",  // all that an operator may be handed
                               .schema = &kAttrSchema<TransposeAttrs>,
                               .verify = Verify,

@@ -1,4 +1,4 @@
-// Custom operators in layout inference: they see their operands as their user thinks of them.
+// Custom operators in layout inference: with a rule of their own and without.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +7,7 @@
 #include "hswish.h"
 #include "support/api_support.h"
 #include "tim/transform/layout_inference.h"
+#include "tim/vx/op_def.h"
 #include "tim/vx/ops/conv2d.h"
 
 namespace tim::vx::test {
@@ -14,7 +15,20 @@ namespace {
 
 using custom_ops::Hswish;
 
-TEST(CustomLayout, ACustomOpBetweenConvolutions) {
+/// Says that it takes the dimensions in any order.
+class HswishInAnyOrder : public Hswish {
+ public:
+  explicit HswishInAnyOrder(Graph* graph) : Hswish(graph) {
+    SetLayoutRule(LayoutRule::SameForAll());
+  }
+  std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override {
+    return graph->CreateOperation<HswishInAnyOrder>();
+  }
+};
+
+/// Between two CWHN convolutions; how many transposes there are in the end.
+template <class Op>
+size_t Transposes() {
   auto context = SharedContext();
   auto graph = context->CreateGraph();
   const ShapeType shape = {3, 5, 4, 1};  // CWHN
@@ -26,14 +40,14 @@ TEST(CustomLayout, ACustomOpBetweenConvolutions) {
   const std::array<uint32_t, 2> one = {1, 1};
   Bind<ops::Conv2d>(graph, {x, kernel}, {a}, PadType::VALID, one, one, 0, DataLayout::CWHN,
                     DataLayout::IcWHOc);
-  Bind<Hswish>(graph, {a}, {b});
+  Bind<Op>(graph, {a}, {b});
   Bind<ops::Conv2d>(graph, {b, kernel}, {y}, PadType::VALID, one, one, 0, DataLayout::CWHN,
                     DataLayout::IcWHOc);
   const auto [inferred, map] = transform::LayoutInference(graph, context);
-  ASSERT_TRUE(inferred->Compile()) << inferred->LastStatus().message();
+  EXPECT_TRUE(inferred->Compile()) << inferred->LastStatus().message();
   std::vector<float> data;
   for (int i = 0; i < 60; ++i) data.push_back(0.11f * static_cast<float>(i) - 3);
-  ASSERT_TRUE(Write(map.at(x), data) && inferred->Run());
+  EXPECT_TRUE(Write(map.at(x), data) && inferred->Run());
   const auto got = Read(map.at(y), 60);
   for (size_t i = 0; i < 60; ++i) {
     const float v = 2 * data[i];
@@ -41,8 +55,14 @@ TEST(CustomLayout, ACustomOpBetweenConvolutions) {
   }
   size_t transposes = 0;
   for (const auto& op : inferred->OpVector()) transposes += op->Kind() == std::string("Transpose");
-  EXPECT_EQ(transposes, 4u);
+  return transposes;
 }
+
+TEST(CustomLayout, AnOpWithoutARuleSeesItsOperandsAsTheUserDoes) {
+  EXPECT_EQ(Transposes<Hswish>(), 4u);
+}
+
+TEST(CustomLayout, AnOpWithARuleGoesAlong) { EXPECT_EQ(Transposes<HswishInAnyOrder>(), 2u); }
 
 }  // namespace
 }  // namespace tim::vx::test

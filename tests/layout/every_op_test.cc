@@ -107,7 +107,7 @@ class EveryOp : public testing::Test {
     NamedCase c = named;
     // Kernels that are computed get a Transpose, constants are permuted on the host.
     for (CaseTensor& t : c.c.inputs) {
-      if (t.constant && !t.type.per_channel() && random.OneIn(3)) t.constant = false;
+      if (t.constant && random.OneIn(3)) t.constant = false;
     }
     if (!AddOp(c, layouts, {}, 42, &graph)) return 0;
     const DescribedOp& op = graph.ops.front();
@@ -124,8 +124,7 @@ class EveryOp : public testing::Test {
     for (DescribedValue& v : graph.values) {
       v.output = v.role == DescribedValue::kResult;
       v.open = v.output && named.c.outputs[0].shape.empty() && random.OneIn(2);
-      const bool transposable = v.role == DescribedValue::kConstant || !v.type.per_channel();
-      if (!layouts && !v.open && transposable && v.type.shape.rank() >= 2 && !random.OneIn(4))
+      if (!layouts && !v.open && v.type.shape.rank() >= 2 && !random.OneIn(4))
         v.stored = random.Permutation(v.type.shape.rank());
     }
     const std::string wrong = Check(graph, def_.tolerance, before, after);

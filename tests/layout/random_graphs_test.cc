@@ -208,7 +208,7 @@ class Generator {
                  (read.count(static_cast<int>(i)) == 0 || random_.OneIn(4));
       v.open = v.output && random_.OneIn(4);
       if ((v.role != DescribedValue::kResult || v.output) && !v.open && rank >= 2 &&
-          !v.type.per_channel() && random_.OneIn(3)) {
+          random_.OneIn(3)) {
         v.stored = random_.Permutation(rank);
       }
       if (v.role == DescribedValue::kResult && !v.output) {

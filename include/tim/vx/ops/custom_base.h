@@ -21,6 +21,9 @@
 
 namespace tim {
 namespace vx {
+
+struct LayoutRule;
+
 namespace ops {
 
 /// Source of kernel ids; as in the original, one counter per translation unit. The ids of
@@ -128,6 +131,13 @@ class TIMCL_API CustomOpBase : public Operation {
   void* vx_node_ = nullptr;
   uint32_t input_num_;
   uint32_t output_num_;
+
+ protected:
+  /// For constructors: what layout inference may do with the operator (tim/vx/op_def.h, which is
+  /// C++17). Without it the operands come as the user thinks of them, between transposes.
+  /// LayoutRule::SameForAll(), say: each result depends on the elements at its own place alone.
+  /// SetupShapeInfor() then sees the dimensions in any order, the same for all operands.
+  void SetLayoutRule(const LayoutRule& rule);
 };
 
 }  // namespace ops
