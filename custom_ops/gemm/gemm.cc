@@ -2,6 +2,7 @@
 #include "gemm.h"
 
 #include "gemm_cl.h"
+#include "tim/vx/op_def.h"
 
 namespace custom_ops {
 
@@ -16,6 +17,22 @@ CustomGemm::CustomGemm(tim::vx::Graph* graph, bool trans_a, bool trans_b, ParamT
       trans_b_(trans_b) {
   tim::vx::ops::param_transform(tuple_list_, param_list_);
   kernel_resource_ = kGemmCl;
+  // The definition: tests compare the kernels with it, and it runs where there is no OpenCL.
+  SetReference([this](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {
+    const int64_t m = std::get<0>(tuple_list_), k = std::get<1>(tuple_list_),
+                  n = std::get<2>(tuple_list_);
+    for (int64_t row = 0; row < m; ++row) {
+      for (int64_t column = 0; column < n; ++column) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i) {
+          sum += inputs[0].At(trans_a_ ? i * m + row : row * k + i) *
+                 inputs[1].At(trans_b_ ? column * k + i : i * n + column);
+        }
+        outputs[0].Set(row * n + column, sum);
+      }
+    }
+    return tim::vx::Status();
+  });
 }
 
 std::shared_ptr<tim::vx::Operation> CustomGemm::Clone(

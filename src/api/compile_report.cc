@@ -17,6 +17,12 @@ size_t Width(const std::string& text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
+/// Also whose it is, where the library did not bring it: an application's, a plugin's.
+std::string KindOf(const OpPlacement& op) {
+  const bool ours = op.origin.empty() || op.origin == "built-in";
+  return op.kind + (ours ? "" : " (" + op.origin + ")");
+}
+
 std::string Count(uint64_t count, const char* singular) {
   return std::to_string(count) + " " + singular + (count == 1 ? "" : "s");
 }
@@ -37,7 +43,7 @@ std::string CompileReport::ToText() const {
         lines.push_back({{op.part_of, "", "", "expanded", ""}, nullptr});
       whole = &op.part_of;
       lines.push_back(
-          {{(op.part_of.empty() ? "" : "  ") + op.op, op.kind, op.backend, op.kernel, op.reason},
+          {{(op.part_of.empty() ? "" : "  ") + op.op, KindOf(op), op.backend, op.kernel, op.reason},
            &op});
     }
     std::array<size_t, kColumns> widths{};

@@ -27,6 +27,12 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
        "where the OpenCL loader looks for drivers; only named in messages"},
       {Env::kPoclCacheDir, "POCL_CACHE_DIR",
        "folder of PoCL's compiled programs; only named in messages and by `timcl cache`"},
+      {Env::kCheck, "TIMCL_CHECK",
+       "oclgrind: a program that calls tim::vx::testing::CheckOp starts again under Oclgrind, "
+       "whose "
+       "findings then fail the check"},
+      {Env::kCheckLog, "TIMCL_CHECK_LOG",
+       "set by the above for the program that it starts: the file of Oclgrind's findings"},
   }};
   return kTable;
 }

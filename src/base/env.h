@@ -19,8 +19,10 @@ enum class Env {
   kHome,
   kIcdVendors,
   kPoclCacheDir,
+  kCheck,
+  kCheckLog,
 };
-inline constexpr size_t kEnvCount = 10;
+inline constexpr size_t kEnvCount = 12;
 
 struct EnvVariable {
   Env id;

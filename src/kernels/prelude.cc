@@ -425,6 +425,16 @@ Result<Arithmetic> ArithmeticOf(const KernelSpec& spec, const std::vector<Tensor
   return a;
 }
 
+/// All operands of a user's op by the names of its macros.
+KernelSpec MacroOperands(const KernelSpec& spec) {
+  KernelSpec named;
+  for (size_t i = 0; i < spec.input_names.size(); ++i)
+    named.operands.push_back(In(i, spec.input_names[i]));
+  for (size_t i = 0; i < spec.output_names.size(); ++i)
+    named.operands.push_back(Out(i, spec.output_names[i]));
+  return named;
+}
+
 /// Y_COPY_X for each output and input: bits where the encodings agree, else by way of acc_t.
 void WriteCopies(Writer& w, const KernelSpec& spec, const std::vector<TensorType>& ins,
                  const std::vector<TensorType>& outs, bool fused) {
@@ -535,6 +545,53 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
   WriteCopies(w, spec, ins, outs, !post_ops.empty());
   v.text = w.text() + source->text + w.Undefs() + source->undefs;
   return v;
+}
+
+Result<UserMacros> MakeUserMacros(const KernelSpec& spec, const std::vector<TensorType>& ins,
+                                  const std::vector<TensorType>& outs,
+                                  const std::string& override_dir) {
+  UserMacros macros;
+  for (const char* name : {"tensor.clh", "image_tensor.clh"}) {
+    TIMCL_ASSIGN(const std::string text, FindSource(name, override_dir));
+    macros.text += fmt::format("\n#line 1 \"{}\"\n{}", name, text);
+  }
+  Writer w;
+  w.Define("FN", "(name)", "name");
+  w.Define("acc_t", "", "float");
+  w.Define("INTEGER_MATH", "", "0");
+  const size_t count = ins.size() + outs.size();
+  for (size_t k = 0; k < count; ++k) {
+    const bool input = k < ins.size();
+    const size_t i = input ? k : k - ins.size();
+    const TensorType& type = input ? ins[i] : outs[i];
+    const std::string& name = input ? spec.input_names.at(i) : spec.output_names.at(i);
+    if (OpenClType(type.dtype) == nullptr || type.per_channel()) {
+      return Status::Error(
+          Code::kUnsupported,
+          fmt::format("the macros for '{}' do not know {}; read its numbers from a "
+                      "plain __global pointer, without UseTensorMacros",
+                      name, type.ToString()));
+    }
+    std::vector<ScalarArg> args;
+    const std::string more =
+        IsAffine(type) ? fmt::format(", float {0}_{1}, int {0}_z", name, input ? "s" : "is") : "";
+    const std::string quantization =
+        IsAffine(type) ? fmt::format("{0}_{1}, {0}_z", name, input ? "s" : "is") : "1.0f, 0";
+    w.Define(name + "_IMAGE", "(I)", fmt::format("I {}{}", name, more));
+    if (input) {
+      WriteInput(w, name, type, false, &args);
+      w.Define(name + "_READ", "(at)",
+               fmt::format("timcl_read_real({}, at, {})", name, quantization));
+    } else {
+      WriteOutput(w, name, {}, type, false, false, &args);
+      w.Define(name + "_WRITE", "(at, v)",
+               fmt::format("timcl_write_real({}, at, v, {})", name, quantization));
+    }
+    (input ? macros.input_args : macros.output_args).push_back(std::move(args));
+  }
+  WriteCopies(w, MacroOperands(spec), ins, outs, false);
+  macros.text += w.text() + "#pragma OPENCL FP_CONTRACT ON\n";
+  return macros;
 }
 
 std::string EntryName(const VariantText& variant, size_t index) {

@@ -78,6 +78,19 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
                                 Sources* sources);
 
+/// What stands between the image prelude and a user's source that uses the macros of tensor.clh and
+/// image_tensor.clh; and the scalars behind each tensor parameter.
+struct UserMacros {
+  std::string text;
+  std::vector<std::vector<ScalarArg>> input_args, output_args;
+};
+/// For the names of spec.input_names and spec.output_names, which are those of `ins` and `outs`.
+/// LOAD and STORE work in float, whatever the types. kUnsupported for types that the macros do not
+/// know: per-channel quantization.
+Result<UserMacros> MakeUserMacros(const KernelSpec& spec, const std::vector<TensorType>& ins,
+                                  const std::vector<TensorType>& outs,
+                                  const std::string& override_dir);
+
 /// One program of several variants: tensor.clh, then each variant, its function renamed to
 /// entry_v<index>.
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,

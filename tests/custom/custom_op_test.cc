@@ -1,91 +1,17 @@
 // What a user's kernel may do: read its output, take pointers, work on the user's own memory, be
 // launched on more work-items than there are elements, share its name with another.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
-#include "fixture.h"
 #include "tim/vx/ops/elementwise.h"
-#include "tim/vx/status.h"
+#include "user_op.h"
 
 namespace custom_test {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using vx::Code;
-
-/// Everything that a test wants to choose about a user's operator.
-struct Plan {
-  const char* source = nullptr;
-  const char* function = nullptr;
-  std::string options;
-  uint32_t inputs = 1;
-  std::vector<vx::ShapeType> outputs;  // empty: one, of the first input's shape
-  std::array<size_t, 3> global = {64, 16, 4};
-  std::array<size_t, 3> local = {0, 0, 0};
-  uint32_t dim = 3;
-  int* calls = nullptr;  // counts the Setup functions
-};
-
-class UserOp : public vx::ops::CustomOpBase {
- public:
-  template <class... T>
-  UserOp(vx::Graph* graph, Plan plan, std::tuple<T...> scalars)
-      : CustomOpBase(graph, plan.inputs, plan.outputs.empty() ? 1 : plan.outputs.size(), -1,
-                     "tests.user_op"),
-        plan_(plan) {
-    vx::ops::param_transform(scalars, param_list_);
-    kernel_resource_ = plan_.source;
-  }
-  std::shared_ptr<vx::Operation> Clone(std::shared_ptr<vx::Graph>& graph) const override {
-    return graph->CreateOperation<UserOp>(plan_, std::tuple<>());
-  }
-
- protected:
-  void SetupShapeInfor() override {
-    Count();
-    if (plan_.outputs.empty()) {
-      for (const uint32_t extent : inputs_size_[0]) outputs_size_[0].push_back(extent);
-    } else {
-      for (size_t i = 0; i < plan_.outputs.size(); ++i) outputs_size_[i] = plan_.outputs[i];
-    }
-  }
-  void SetupParams(std::vector<DataType>, std::string& build_option) override {
-    Count();
-    func_name_ = plan_.function;
-    build_option = plan_.options;
-  }
-  void SetupEnqueue(uint32_t& dim, std::vector<size_t>& global_size,
-                    std::vector<size_t>& local_size) override {
-    Count();
-    dim = plan_.dim;
-    for (uint32_t i = 0; i < dim; ++i) {
-      global_size[i] = plan_.global[i];
-      local_size[i] = plan_.local[i];
-    }
-  }
-
- private:
-  void Count() {
-    if (plan_.calls != nullptr) ++*plan_.calls;
-  }
-  Plan plan_;
-};
-
-class UserKernel : public CustomOp {
- protected:
-  template <class... T>
-  std::shared_ptr<UserOp> Op(const Plan& plan, T... scalars) {
-    return graph_->CreateOperation<UserOp>(plan, std::tuple<T...>(scalars...));
-  }
-  Code CompileFails() {
-    EXPECT_FALSE(graph_->Compile());
-    return graph_->LastStatus().code();
-  }
-  const std::string& Message() { return graph_->LastStatus().message(); }
-};
 
 // Three passes over its output, as softmax kernels of TIM-VX's users do it.
 const char kSoftmax[] = R"CL(
@@ -340,6 +266,55 @@ TEST_F(UserKernel, SetUpOncePerGraph) {
   Run();
   EXPECT_EQ(calls, 3);
   EXPECT_THAT(Read<int32_t>(out, 4), ElementsAre(2, 3, 4, 5));
+}
+
+// The declared shape of an output is no check: SetupShapeInfor decides.
+TEST_F(UserKernel, OutputsSizeOverwritesADeclaredShape) {
+  Plan plan;
+  plan.source = kAddOneI;
+  plan.function = "add_one";
+  plan.outputs = {{2, 3}};
+  const auto in = Input<int32_t>({2, 3}), out = Output<int32_t>({6, 5, 4});
+  Op(plan)->BindInput(in).BindOutput(out);
+  Compile();
+  Write<int32_t>(in, {1, 2, 3, 4, 5, 6});
+  Run();
+  EXPECT_THAT(Read<int32_t>(out, 6), ElementsAre(2, 3, 4, 5, 6, 7));
+}
+
+// gobal_kernel_id_ counts in each file anew, so that classes of two files have the same id.
+TEST_F(UserKernel, KernelIdsMayCollide) {
+  class Other : public UserOp {
+   public:
+    Other(vx::Graph* graph, Plan plan) : UserOp(graph, plan, std::tuple<>()) {}
+  };
+  Plan plan;
+  plan.source = kAddOneI;
+  plan.function = "add_one";
+  const auto in = Input<int32_t>({4}), out = Output<int32_t>({4});
+  const auto between = Transient<int32_t>();
+  Op(plan)->BindInput(in).BindOutput(between);
+  graph_->CreateOperation<Other>(plan)->BindInput(between).BindOutput(out);
+  Compile();
+  Write<int32_t>(in, {1, 2, 3, 4});
+  Run();
+  EXPECT_THAT(Read<int32_t>(out, 4), ElementsAre(3, 4, 5, 6));
+}
+
+// An operator of the user's first and last, a built-in one between, added in any order.
+TEST_F(UserKernel, FirstAndLastInTheGraph) {
+  Plan plan;
+  plan.source = kAddOneI;
+  plan.function = "add_one";
+  const auto in = Input<int32_t>({4}), out = Output<int32_t>({4});
+  const auto a = Transient<int32_t>(), b = Transient<int32_t>();
+  Op(plan)->BindInput(b).BindOutput(out);
+  graph_->CreateOperation<vx::ops::Add>()->BindInputs({a, a}).BindOutput(b);
+  Op(plan)->BindInput(in).BindOutput(a);
+  Compile();
+  Write<int32_t>(in, {1, 2, 3, 4});
+  Run();
+  EXPECT_THAT(Read<int32_t>(out, 4), ElementsAre(5, 7, 9, 11));
 }
 
 TEST_F(UserKernel, CompilerLogHasFunctionAndLine) {

@@ -41,6 +41,18 @@ template <>
 constexpr DataType TypeOf<int32_t>() {
   return DataType::INT32;
 }
+template <>
+constexpr DataType TypeOf<int16_t>() {
+  return DataType::INT16;
+}
+template <>
+constexpr DataType TypeOf<uint16_t>() {
+  return DataType::UINT16;
+}
+template <>
+constexpr DataType TypeOf<int64_t>() {
+  return DataType::INT64;
+}
 
 class CustomOp : public ::testing::Test {
  protected:

@@ -118,6 +118,41 @@ TEST_F(CustomErrorTest, OtherNumberOfParameters) {
   }
 }
 
+// Both lists stand side by side, in the author's words.
+TEST_F(CustomErrorTest, ParametersOfOtherKindsAndSizes) {
+  struct Wrong {
+    const char* parameters;
+    std::vector<std::string> words;
+  };
+  const char* const value = "parameter 2 of kernel function 'twice' is ";
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"__global const float* x, __global float* y, float4 by",
+            {value, "'float4 by', but the op passes float param_list_[0]: 4 bytes against 16"}},
+           {"__global const float* x, __global float* y, ulong by", {"4 bytes against 8"}},
+           {"__global const float* x, __global float* y, short by", {"4 bytes against 2"}},
+           {"__global const float* x, __global float* y, __local float* by",
+            {"'__local float* by'", "a value against memory"}},
+           {"__global const float* x, __global float* y, __global float* by",
+            {"'__global float* by'", "a value against memory"}},
+           {"__global const float* x, float y, float by",
+            {"parameter 1", "'float y', but the op passes output 0 'output0' f32[4]",
+             "memory against a value"}},
+           {"image2d_t x, __local float* y, float by", {"memory against local memory"}},
+           {"image2d_t x, image3d_t y, float by", {"no argument can be a image3d_t"}}}) {
+    SCOPED_TRACE(wrong.parameters);
+    const std::string source = std::string("__kernel void twice(") + wrong.parameters + ") {}\n";
+    Mistakes m;
+    m.source = source.c_str();
+    Build(m);
+    std::vector<std::string> words = wrong.words;
+    for (const char* word : {"custom.twice#1 'mine'", "the op passes", "the kernel declares",
+                             "  0  input 0 'input0' f32[4]", "float param_list_[0]", "<- "}) {
+      words.push_back(word);
+    }
+    ExpectFailure(Code::kInvalidArgument, words);
+  }
+}
+
 TEST_F(CustomErrorTest, SourceDoesNotCompile) {
   Mistakes m;
   m.source =

@@ -273,7 +273,9 @@ TEST_P(Images, WrongArguments) {
   outputs_only.outputs = io.outputs;
   s = Run(kNegate, outputs_only, {1}, {ScalarArg(1.0f)});
   EXPECT_EQ(s.code(), Code::kInvalidArgument);
-  EXPECT_THAT(s.message(), HasSubstr("is an image, but the argument is no tensor"));
+  EXPECT_THAT(s.message(),
+              HasSubstr("parameter 1 of kernel function 'f' is 'image2d_t y', but the op "
+                        "passes 4 bytes: a value against memory"));
   io.inputs[0].type.dtype = DataType::INT64;
   auto wide = base::Storage::Allocate(8);
   io.inputs[0].memory = wide.get();
@@ -321,8 +323,10 @@ TEST(ImagesCache, ParametersComeBackFromDisk) {
     BuildStats stats;
     EXPECT_OK(cache.Build(plan->programs, "", &kernels, &stats));
     EXPECT_EQ(stats.from_disk, process);
-    EXPECT_EQ(kernels[0]->parameters.at("f"),
-              (std::vector<ParameterKind>{ParameterKind::kImage2d, ParameterKind::kImage2d}));
+    const Signature& signature = kernels[0]->signatures.at("f");
+    ASSERT_EQ(signature.size(), 2u);
+    for (const Parameter& p : signature) EXPECT_EQ(p.kind, ParameterKind::kImage2d);
+    EXPECT_EQ(signature[1].name, "y");
     plan->launches = {
         LaunchOf(0, {ArgOf(Arg::Kind::kInput, 0), ArgOf(Arg::Kind::kOutput, 0)}, {4, 1})};
     PartitionKernel kernel(*session, plan, kernels);

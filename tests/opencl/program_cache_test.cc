@@ -103,8 +103,10 @@ TEST(ProgramCache, TheKeyTellsImagesFromPointers) {
   BuildStats stats;
   const auto programs = Get(cache, {plain, images}, &stats);
   EXPECT_EQ(stats.built, 2u);
-  EXPECT_TRUE(programs[0]->parameters.empty());
-  EXPECT_EQ(programs[1]->parameters.at("f"), std::vector<ParameterKind>{ParameterKind::kImage2d});
+  EXPECT_TRUE(programs[0]->signatures.empty());
+  const Signature& signature = programs[1]->signatures.at("f");
+  ASSERT_EQ(signature.size(), 1u);
+  EXPECT_EQ(signature[0].kind, ParameterKind::kImage2d);
 }
 
 TEST(ProgramCache, TheLeastRecentlyUsedGoFirst) {

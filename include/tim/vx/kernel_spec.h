@@ -29,6 +29,9 @@ struct DeviceCaps {
   int opencl_version = 120;  // 120, 200, 300
   uint32_t compute_units = 1;
   size_t max_work_group = 1;
+  std::array<size_t, 3> max_work_items = {1, 1, 1};  // of one work-group, by dimension
+  uint64_t local_memory = 0;                         // bytes that a work-group may have
+  bool has_double = false, has_half = false;         // arithmetic, cl_khr_fp64 and cl_khr_fp16
   uint64_t max_allocation = 0, global_memory = 0;
   size_t buffer_alignment = 128;  // bytes; origins of sub-buffers are multiples of it
 };
@@ -43,25 +46,17 @@ struct Operand {
     kScratch,  // `bytes` of device memory, undefined at the start, shared by the launches of one op
                // that use the same `index`
     kLocal,    // `bytes` of local memory
-    kInt,
-    kUint,
-    kFloat,
-    kByte,  // a scalar: custom ops only; built-in kernels use sizes and reals
+    kValue,    // `data`, of type `element` ("float4"), by value: custom ops only; built-in kernels
+               // use sizes and reals
   };
   Kind kind = Kind::kInput;
   /// Prefix of the macros that the prelude makes for it: X gives IN(X), LOAD(X, i), X_t. Empty: a
-  /// plain pointer.
+  /// plain pointer. Of a kValue: what messages call it.
   std::string name;
   size_t index = 0;
-  std::shared_ptr<const std::vector<std::byte>> data;  // kData
-  std::string element = "float";                       // kData, kScratch: OpenCL element type
+  std::shared_ptr<const std::vector<std::byte>> data;  // kData, kValue
+  std::string element = "float";                       // kData, kScratch, kValue: OpenCL type
   size_t bytes = 0;                                    // kScratch, kLocal
-  union {
-    int32_t i;
-    uint32_t u;
-    float f;
-    uint8_t b;
-  } scalar = {0};
 };
 
 inline Operand In(size_t index, std::string name) {
@@ -137,6 +132,10 @@ struct KernelSpec {
   std::string build_options = {};
   bool image_operands = false;  // user kernels: parameters declared image2d_t or image2d_array_t
                                 // are emulated over buffers
+  /// User kernels: names of all inputs and outputs, by which the text may use the macros of
+  /// tensor.clh and image_tensor.clh; quantized tensors then bring scale and zero point along.
+  /// Empty: no macros.
+  std::vector<std::string> input_names = {}, output_names = {};
   double flops = 0;  // arithmetic of the launch, for benchmarks and profiles; 0 = unknown
 };
 using Launches = std::vector<KernelSpec>;

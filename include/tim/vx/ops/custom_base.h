@@ -2,10 +2,13 @@
 #ifndef TIM_VX_OPS_CUSTOM_BASE_H_
 #define TIM_VX_OPS_CUSTOM_BASE_H_
 
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "tim/vx/builtin_op.h"
+#include "tim/vx/status.h"
 
 /// n rounded up to a multiple of align, a power of two. As in the original, the whole is not in
 /// parentheses.
@@ -23,6 +27,10 @@ namespace tim {
 namespace vx {
 
 struct LayoutRule;
+namespace ref {
+class Input;
+class Output;
+}  // namespace ref
 
 namespace ops {
 
@@ -30,54 +38,191 @@ namespace ops {
 /// different files may collide, which is harmless: kernels are told apart by source and name.
 __attribute__((unused)) static int32_t gobal_kernel_id_ = 0;
 
-/// A scalar kernel argument.
+/// A kernel argument that Param's union does not hold. (Addition to the original API.)
+struct OtherArgument {
+  enum Kind { kValue, kLocal, kScratch };
+  Kind kind;
+  std::string cl_type;               // kValue: as OpenCL C calls it, "float4"
+  std::vector<unsigned char> value;  // kValue
+  size_t bytes;                      // kLocal, kScratch
+  uint32_t index;                    // kScratch
+};
+
+/// A scalar kernel argument. Filled in by hand, `type` says which member of `data` counts: FLOAT32
+/// f, INT32 and INT16 i, UINT32 and UINT16 ui, BOOL8, INT8 and UINT8 one byte. MakeParam fills in
+/// the others.
 struct Param {
-  union {
+  union Data {
     float f;
     int i;
     bool b;
     unsigned int ui;
   } data;
   tim::vx::DataType type;
+
+  // Addition to the original API: not null where the argument is another than `data`. C++11 knows
+  // no aggregates with initializers, so there constructors make {{1.0f}, FLOAT32} mean the same.
+#if __cplusplus >= 201402L
+  std::shared_ptr<const OtherArgument> other = nullptr;
+#else
+  std::shared_ptr<const OtherArgument> other;
+  Param() : type(DataType::UNKNOWN) { data.i = 0; }
+  Param(Data d, DataType t) : data(d), type(t) {}
+#endif
+};
+
+// Additions to the original API: what a kernel can be given besides float, int, uint and bool.
+
+/// IEEE 754 half precision. A kernel takes it as half where the device has that type, else as
+/// ushort (the bits), for vload_half.
+struct TIMCL_API Half {
+  explicit Half(float value);
+  uint16_t bits;
+};
+/// So many bytes of local memory: a parameter `__local T*`.
+struct LocalMemory {
+  explicit LocalMemory(size_t size) : bytes(size) {}
+  size_t bytes;
+};
+/// So many bytes of device memory, undefined at the start of a run: a parameter `__global T*`. The
+/// launches of one operator that name the same index share it.
+struct ScratchMemory {
+  ScratchMemory(uint32_t number, size_t size) : index(number), bytes(size) {}
+  uint32_t index;
+  size_t bytes;
 };
 
 namespace custom_base_detail {
 
-inline void AppendParam(float value, std::vector<Param>& list) {
-  Param param;
-  param.data.f = value;
-  param.type = DataType::FLOAT32;
-  list.push_back(param);
-}
-inline void AppendParam(int32_t value, std::vector<Param>& list) {
-  Param param;
-  param.data.i = value;
-  param.type = DataType::INT32;
-  list.push_back(param);
-}
-inline void AppendParam(uint32_t value, std::vector<Param>& list) {
-  Param param;
-  param.data.ui = value;
-  param.type = DataType::UINT32;
-  list.push_back(param);
-}
-inline void AppendParam(bool value, std::vector<Param>& list) {
-  Param param;
-  param.data.i = 0;  // all four bytes are defined, whatever is read later
-  param.data.b = value;
-  param.type = DataType::BOOL8;
-  list.push_back(param);
-}
-// A template, so that no other type is converted into one of the four above.
 template <typename T>
-inline void AppendParam(const T&, std::vector<Param>&) {
-  std::puts("need more else if type of param list ");
+struct IsNumber {
+  static constexpr bool value =
+      std::is_arithmetic<T>::value && !std::is_same<T, long double>::value && sizeof(T) <= 8;
+};
+/// The name of an arithmetic type in OpenCL C.
+template <typename T>
+std::string ClTypeOf() {
+  if (std::is_same<T, bool>::value) return "bool";
+  if (std::is_floating_point<T>::value) return sizeof(T) == 4 ? "float" : "double";
+  const char* const name = sizeof(T) == 1   ? "char"
+                           : sizeof(T) == 2 ? "short"
+                           : sizeof(T) == 4 ? "int"
+                                            : "long";
+  return (std::is_signed<T>::value ? "" : "u") + std::string(name);
+}
+
+inline Param WrapArgument(OtherArgument argument) {
+  Param param;
+  param.data.i = 0;
+  param.type = DataType::UNKNOWN;
+  param.other = std::make_shared<const OtherArgument>(std::move(argument));
+  return param;
+}
+/// A vector of three occupies as much as one of four.
+inline Param WrapValue(const std::string& cl_type, const void* value, size_t bytes, size_t padded) {
+  OtherArgument argument = {OtherArgument::kValue, cl_type, {}, 0, 0};
+  argument.value.resize(padded);
+  std::memcpy(argument.value.data(), value, bytes);
+  return WrapArgument(std::move(argument));
+}
+
+/// How a C++ type becomes an argument; `known` where it can.
+template <typename T, typename Enable = void>
+struct ArgumentOf {
+  static constexpr bool known = false;
+  static Param Make(const T&) { return Param(); }
+};
+template <typename T>
+struct ArgumentOf<T, typename std::enable_if<IsNumber<T>::value>::type> {
+  static constexpr bool known = true;
+  static Param Make(const T& value) {
+    return WrapValue(ClTypeOf<T>(), &value, sizeof value, sizeof value);
+  }
+};
+template <typename T, size_t N>
+struct ArgumentOf<std::array<T, N>, void> {
+  static constexpr bool known = (N == 2 || N == 3 || N == 4 || N == 8 || N == 16) &&
+                                IsNumber<T>::value && !std::is_same<T, bool>::value;
+  static Param Make(const std::array<T, N>& value) {
+    return WrapValue(ClTypeOf<T>() + std::to_string(N), value.data(), sizeof(T) * N,
+                     sizeof(T) * (N == 3 ? 4 : N));
+  }
+};
+template <>
+struct ArgumentOf<Half, void> {
+  static constexpr bool known = true;
+  static Param Make(const Half& value) { return WrapValue("half", &value.bits, 2, 2); }
+};
+template <>
+struct ArgumentOf<LocalMemory, void> {
+  static constexpr bool known = true;
+  static Param Make(const LocalMemory& memory) {
+    return WrapArgument({OtherArgument::kLocal, "", {}, memory.bytes, 0});
+  }
+};
+template <>
+struct ArgumentOf<ScratchMemory, void> {
+  static constexpr bool known = true;
+  static Param Make(const ScratchMemory& memory) {
+    return WrapArgument({OtherArgument::kScratch, "", {}, memory.bytes, memory.index});
+  }
+};
+// The original's types stand in the union, where its callers look for them.
+template <>
+struct ArgumentOf<float, void> {
+  static constexpr bool known = true;
+  static Param Make(float value) {
+    Param param;
+    param.data.f = value;
+    param.type = DataType::FLOAT32;
+    return param;
+  }
+};
+template <>
+struct ArgumentOf<int32_t, void> {
+  static constexpr bool known = true;
+  static Param Make(int32_t value) {
+    Param param;
+    param.data.i = value;
+    param.type = DataType::INT32;
+    return param;
+  }
+};
+template <>
+struct ArgumentOf<uint32_t, void> {
+  static constexpr bool known = true;
+  static Param Make(uint32_t value) {
+    Param param;
+    param.data.ui = value;
+    param.type = DataType::UINT32;
+    return param;
+  }
+};
+template <>
+struct ArgumentOf<bool, void> {
+  static constexpr bool known = true;
+  static Param Make(bool value) {
+    Param param;
+    param.data.i = 0;  // all four bytes are defined, whatever is read later
+    param.data.b = value;
+    param.type = DataType::BOOL8;
+    return param;
+  }
+};
+
+template <typename T>
+void AppendParam(const T& value, std::vector<Param>& list) {
+  static_assert(ArgumentOf<T>::known,
+                "this type (T) cannot be a kernel argument; there are: numbers of up to 64 bits, "
+                "bool, Half, std::array<number, 2|3|4|8|16>, LocalMemory, ScratchMemory");
+  list.push_back(ArgumentOf<T>::Make(value));
 }
 
 }  // namespace custom_base_detail
 
-/// Appends one Param per element of the tuple, in order: float, uint32_t, int32_t or bool. An
-/// element of another type is left out with a message on stdout.
+/// Appends one Param per element of the tuple, in order. Numbers of up to 64 bits, bool and Half
+/// are scalars; std::array<T, 2|3|4|8|16> is a vector such as float4. Another type does not
+/// compile.
 template <size_t I = 0, typename... Ts>
 typename std::enable_if<I == sizeof...(Ts), void>::type param_transform(std::tuple<Ts...>,
                                                                         std::vector<Param>&) {}
@@ -89,22 +234,103 @@ typename std::enable_if<(I < sizeof...(Ts)), void>::type param_transform(
   param_transform<I + 1>(tup, param_list);
 }
 
+/// One argument by itself, as param_transform makes it. (Addition to the original API.)
+template <typename T>
+Param MakeParam(const T& value) {
+  std::vector<Param> list;
+  custom_base_detail::AppendParam(value, list);
+  return list[0];
+}
+
+/// What the device can do. (Addition to the original API.)
+struct DeviceLimits {
+  std::string name;
+  bool is_cpu;
+  bool has_double, has_half;  // arithmetic in kernels
+  int opencl_version;         // 120, 200, 300
+  uint32_t compute_units;
+  size_t max_work_group;                 // work-items
+  std::array<size_t, 3> max_work_items;  // of one work-group, by dimension
+  uint64_t local_memory;                 // bytes of one work-group
+  uint64_t max_allocation;               // bytes of one buffer
+};
+
+/// One of several launches of an operator; see CustomOpBase::AddLaunch. Arguments come in the order
+/// of the calls. (Addition to the original API.)
+class KernelLaunch {
+ public:
+  explicit KernelLaunch(const std::string& function)
+      : function_(function), dim_(1), global_{{1, 1, 1}}, local_{{0, 0, 0}} {}
+
+  KernelLaunch& Input(uint32_t index) { return Add({Argument::kInput, index, Param()}); }
+  KernelLaunch& Output(uint32_t index) { return Add({Argument::kOutput, index, Param()}); }
+  /// A number, a vector: as param_transform.
+  template <typename T>
+  KernelLaunch& Value(const T& value) {
+    return Add({Argument::kParam, 0, MakeParam(value)});
+  }
+  KernelLaunch& Params(const std::vector<Param>& list) {
+    for (const Param& param : list) Add({Argument::kParam, 0, param});
+    return *this;
+  }
+  KernelLaunch& Local(size_t bytes) { return Value(LocalMemory(bytes)); }
+  KernelLaunch& Scratch(uint32_t index, size_t bytes) { return Value(ScratchMemory(index, bytes)); }
+  /// Work-items of the whole launch. With Group(), multiples of it.
+  KernelLaunch& Items(size_t x) { return Range(1, {{x, 1, 1}}); }
+  KernelLaunch& Items(size_t x, size_t y) { return Range(2, {{x, y, 1}}); }
+  KernelLaunch& Items(size_t x, size_t y, size_t z) { return Range(3, {{x, y, z}}); }
+  /// Work-items of one work-group; without it the library chooses.
+  KernelLaunch& Group(size_t x, size_t y = 1, size_t z = 1) {
+    local_ = {{x, y, z}};
+    return *this;
+  }
+
+  struct Argument {
+    enum Kind { kInput, kOutput, kParam };
+    Kind kind;
+    uint32_t index;
+    Param param;
+  };
+  const std::string& function() const { return function_; }
+  const std::vector<Argument>& arguments() const { return arguments_; }
+  uint32_t dim() const { return dim_; }
+  const std::array<size_t, 3>& global() const { return global_; }
+  const std::array<size_t, 3>& local() const { return local_; }
+
+ private:
+  KernelLaunch& Add(const Argument& argument) {
+    arguments_.push_back(argument);
+    return *this;
+  }
+  KernelLaunch& Range(uint32_t dim, const std::array<size_t, 3>& global) {
+    dim_ = dim;
+    global_ = global;
+    return *this;
+  }
+  std::string function_;
+  std::vector<Argument> arguments_;
+  uint32_t dim_;
+  std::array<size_t, 3> global_, local_;
+};
+
 /// An operator by OpenCL C source. Derive, implement the four functions, and create it like any
 /// other operator.
-///   input*   T[any rank]     T: any type; a kernel sees the stored numbers, scale and zero point
-///            are not applied
+///   input*   T[any rank]     T: any type of 8 bits and more; a kernel sees the stored numbers,
+///   scale
+///            and zero point are not applied (but see UseTensorMacros)
 ///   output*  T, shape as SetupShapeInfor() sets it, also over a declared shape
 /// Kernel arguments: inputs in order of binding, outputs in order of binding, param_list_ in order.
-/// A tensor may be declared image2d_t (x = dimension 0, y = dimension 1), image2d_array_t (z = the
-/// other dimensions together) or a __global pointer. Images hold one element per texel, in .x;
-/// reads outside give 0, writes outside are dropped, and outputs may be read back.
-/// Called once per graph, during Compile(): SetupShapeInfor(), then SetupParams(), then
+/// Each tensor may be declared image2d_t (x = dimension 0, y = dimension 1), image2d_array_t (z =
+/// the other dimensions together) or a __global pointer; INT64 is no image. Images hold one element
+/// per texel, in .x; reads outside give 0, writes outside are dropped, and outputs may be read
+/// back. Called once per graph, during Compile(): SetupShapeInfor(), then SetupParams(), then
 /// SetupEnqueue(); Run() calls none of them.
 /// Attributes: the members below.
 /// Errors: kInvalidShape if outputs_size_ stays empty; kKernelBuild if the source does not compile
-/// or has no kernel func_name_; kInvalidArgument if the kernel takes another number of arguments;
-/// kInvalidGraph if the operands are not input_num and output_num.
-/// Source: TIM-VX CustomOpBase.
+/// or has no kernel func_name_; kInvalidArgument if the kernel's parameters are others in number,
+/// kind or size (the message shows both lists), or the work sizes make no sense; kUnsupported for
+/// an INT64 image, and for more local memory than the device has; kInvalidGraph if the operands are
+/// not input_num and output_num. Source: TIM-VX CustomOpBase.
 class TIMCL_API CustomOpBase : public Operation {
  public:
   /// kernel_name is a name for people; it is copied.
@@ -133,11 +359,55 @@ class TIMCL_API CustomOpBase : public Operation {
   uint32_t output_num_;
 
  protected:
-  /// For constructors: what layout inference may do with the operator (tim/vx/op_def.h, which is
-  /// C++17). Without it the operands come as the user thinks of them, between transposes.
-  /// LayoutRule::SameForAll(), say: each result depends on the elements at its own place alone.
-  /// SetupShapeInfor() then sees the dimensions in any order, the same for all operands.
+  // Additions to the original API. For constructors:
+
+  /// What layout inference may do with the operator (tim/vx/op_def.h, which is C++17). Without it
+  /// the operands come as the user thinks of them, between transposes. LayoutRule::SameForAll(),
+  /// say: each result depends on the elements at its own place alone. SetupShapeInfor() then sees
+  /// the dimensions in any order, the same for all operands.
   void SetLayoutRule(const LayoutRule& rule);
+
+  /// What the operator computes, in C++ (ref::Input and ref::Output: tim/vx/op_def.h, which is
+  /// C++17). With it the operator also runs without OpenCL (TIMCL_DEVICE=reference), where all its
+  /// inputs are constants once at Compile(), and tim/vx/check_op.h proves the kernel.
+  using ReferenceFunction = std::function<Status(const std::vector<ref::Input>& inputs,
+                                                 std::vector<ref::Output>& outputs)>;
+  void SetReference(ReferenceFunction reference);
+
+  /// Gives kernel_resource_ the macros by which built-in kernels read and write real numbers,
+  /// whatever the element type and quantization. The names of all operands, separated by spaces,
+  /// stand for them in the source: after UseTensorMacros("X", "Y"),
+  ///   __kernel void twice(IN(X), OUT(Y), int n) { ... STORE(Y, i, 2 * LOAD(X, i)); }
+  ///   __kernel void thrice(IMAGE(X), IMAGE_ARRAY(Y)) { ... WRITE(Y, at, 3 * READ(X, at.xy)); }
+  /// Every kernel that takes a tensor then declares it so, since quantized ones bring scale and
+  /// zero point along. src/kernels/tensor.clh and image_tensor.clh list the macros.
+  void UseTensorMacros(const std::string& inputs, const std::string& outputs);
+
+  // For SetupParams() and SetupEnqueue():
+
+  /// The device that will run the kernels.
+  const DeviceLimits& Device() const;
+
+  // For SetupEnqueue():
+
+  /// Adds a launch; they run in order, and each sees what those before it wrote. With at least one,
+  /// func_name_, param_list_ and the arguments of SetupEnqueue() are not looked at. The reference
+  /// is valid until SetupEnqueue() returns.
+  ///   AddLaunch("sums").Input(0).Scratch(0, groups * 4).Local(64 * 4).Items(groups *
+  ///   64).Group(64); AddLaunch("total").Scratch(0, groups * 4).Output(0).Value(groups).Items(1);
+  KernelLaunch& AddLaunch(const std::string& function);
+
+  /// n rounded up to a multiple of any number but 0.
+  static size_t RoundUp(size_t n, size_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+  }
+  /// One dimension of at least n work-items (kernels test their bounds), in groups that suit the
+  /// device.
+  void SetWorkItems(size_t n, uint32_t& dim, std::vector<size_t>& global_size,
+                    std::vector<size_t>& local_size) const;
+  /// One work-item per texel of a tensor of this shape: dimension 0, dimension 1, all the others.
+  void SetWorkItems(const tim::vx::ShapeType& shape, uint32_t& dim,
+                    std::vector<size_t>& global_size, std::vector<size_t>& local_size) const;
 };
 
 }  // namespace ops

@@ -52,11 +52,20 @@ void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string
       function_of[i] = program->functions[i];
     }
   }
-  for (size_t i = texts.size(); i < all.size(); ++i) {
+  for (size_t i = texts.size(); i < all.size();) {
     const Variant& v = *all[i];
-    program_of[i] = std::make_shared<ProgramText>(
-        ProgramText{v.text, v.options, v.origin, {v.entry}, true, v.images, {}});
-    function_of[i] = v.entry;
+    auto program = std::make_shared<ProgramText>(
+        ProgramText{v.text, v.options, v.origin, {}, true, v.images, {}});
+    size_t end = i;  // sorted: functions of one text are neighbours
+    for (; end < all.size() && all[end]->text == v.text && all[end]->options == v.options; ++end) {
+      program->functions.push_back(all[end]->entry);
+      function_of[end] = all[end]->entry;
+    }
+    for (size_t k = i; end - i > 1 && k < end; ++k) {
+      program->alone.push_back(std::make_shared<ProgramText>(
+          ProgramText{v.text, v.options, all[k]->origin, {all[k]->entry}, true, v.images, {}}));
+    }
+    for (; i < end; ++i) program_of[i] = program;
   }
 
   for (Emitted* p : partitions) {
@@ -74,11 +83,11 @@ void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string
 }
 
 Result<std::string> WithImagePrelude(const std::string& user_source, const std::string& origin,
-                                     const std::string& kernel_dir) {
+                                     const std::string& kernel_dir, const std::string& macros) {
   TIMCL_ASSIGN(std::string text, kernels::FindSource("image_prelude.clh", kernel_dir));
   std::string quoted;  // a name for messages: nothing that would end the string
   for (const char c : origin) quoted += c == '"' || c == '\\' || c == '\n' ? '\'' : c;
-  return "#line 1 \"image_prelude.clh\"\n" + text +
+  return "#line 1 \"image_prelude.clh\"\n" + text + macros +
          fmt::format("\n#line 1 \"{}\"\n{}\n", quoted, user_source);
 }
 

@@ -1,6 +1,7 @@
 // Emit: kernel texts, arguments, and the layout of the values that live inside a partition.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -60,7 +61,7 @@ class Emitter {
     std::map<size_t, int> scratch_ids;  // the op's scratch pieces -> internal ids
     for (const KernelSpec& spec : *launches) {
       TIMCL_TRY(CheckOperands(group, spec));
-      TIMCL_TRY(EmitLaunch(group, spec, label, &scratch_ids));
+      TIMCL_TRY(EmitLaunch(group, spec, label, &scratch_ids, &spec != &launches->front()));
     }
     return Status();
   }
@@ -79,8 +80,9 @@ class Emitter {
     return Status();
   }
 
+  /// `later`: a launch of the op went before.
   Status EmitLaunch(const Group& group, const KernelSpec& spec, const std::string& label,
-                    std::map<size_t, int>* scratch_ids) {
+                    std::map<size_t, int>* scratch_ids, bool later) {
     const OpView& op = group.op;
     Launch launch;
     launch.op = op.id();
@@ -99,7 +101,13 @@ class Emitter {
     const int step = static_cast<int>(result_.plan.launches.size());
     for (size_t k = 0; k < spec.operands.size(); ++k) {
       const Operand& o = spec.operands[k];
+      const size_t first = launch.args.size();
       AddOperand(group, spec, o, step, scratch_ids, &launch);
+      if (!spec.user_source.empty()) {
+        Describe(op, o, &launch.args.back());
+        // What a launch before it wrote is there, also where an image is a copy.
+        launch.args.back().reads = launch.args.back().reads || later;
+      }
       if (o.kind == Operand::Kind::kOutput && o.index == 0) {
         for (const TensorView& other : group.others) AddTensor(other, true, spec, step, &launch);
       }
@@ -109,6 +117,11 @@ class Emitter {
         } else {
           AddScalar(&launch, s.i);
         }
+        if (spec.user_source.empty()) continue;
+        Arg& arg = launch.args.back();
+        arg.what =
+            fmt::format("{} of {}", s.is_float ? "scale" : "zero point", launch.args[first].what);
+        arg.type_name = s.is_float ? "float" : "int";
       }
     }
     for (const auto& [name, value] : spec.sizes) {
@@ -131,8 +144,9 @@ class Emitter {
     const OpView& op = group.op;
     Variant variant;
     if (!spec.user_source.empty()) {
+      TIMCL_ASSIGN(const std::string macros, MacrosOf(op, spec, extra));
       TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, std::string(op.kind()),
-                                                  sources_->override_dir()));
+                                                  sources_->override_dir(), macros));
       variant.entry = spec.entry;
       variant.origin = op.label();
       variant.options = spec.build_options;
@@ -140,9 +154,7 @@ class Emitter {
       variant.images = spec.image_operands;
       return variant;
     }
-    std::vector<TensorType> ins, outs;
-    for (size_t i = 0; i < op.num_inputs(); ++i) ins.push_back(op.in(i).type());
-    for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
+    const auto [ins, outs] = TypesOf(op);
     const TensorType final_type = op.num_outputs() > 0 ? group.last().out(0).type() : TensorType();
     auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_);
     if (!text.ok()) return text.status().AtOp(op.label());
@@ -151,6 +163,48 @@ class Emitter {
     variant.origin = std::move(text->origin);
     *extra = std::move(text->operand_args);
     return variant;
+  }
+
+  static std::pair<std::vector<TensorType>, std::vector<TensorType>> TypesOf(const OpView& op) {
+    std::vector<TensorType> ins, outs;
+    for (size_t i = 0; i < op.num_inputs(); ++i) ins.push_back(op.in(i).type());
+    for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
+    return {ins, outs};
+  }
+
+  /// The macros that a user's source asks for; `extra` receives the scalars that follow each
+  /// tensor.
+  Result<std::string> MacrosOf(const OpView& op, const KernelSpec& spec,
+                               std::vector<std::vector<kernels::ScalarArg>>* extra) {
+    if (spec.input_names.empty() && spec.output_names.empty()) return std::string();
+    const auto [ins, outs] = TypesOf(op);
+    auto macros = kernels::MakeUserMacros(spec, ins, outs, sources_->override_dir());
+    if (!macros.ok()) return macros.status().AtOp(op.label());
+    for (size_t k = 0; k < spec.operands.size(); ++k) {
+      const Operand& o = spec.operands[k];
+      if (o.kind == Operand::Kind::kInput) (*extra)[k] = macros->input_args.at(o.index);
+      if (o.kind == Operand::Kind::kOutput) (*extra)[k] = macros->output_args.at(o.index);
+    }
+    return std::move(macros->text);
+  }
+
+  /// What messages about a user's kernel call the argument.
+  static void Describe(const OpView& op, const Operand& o, Arg* arg) {
+    switch (o.kind) {
+      case Operand::Kind::kInput:
+        arg->what = op.in_label(o.index);
+        break;
+      case Operand::Kind::kOutput:
+        arg->what = op.out_label(o.index);
+        break;
+      case Operand::Kind::kScratch:
+        arg->what = fmt::format("scratch {} of {} bytes", o.index, o.bytes);
+        break;
+      default:
+        arg->what = o.name;
+        arg->type_name = o.element;
+        break;
+    }
   }
 
   template <class T>
@@ -206,6 +260,7 @@ class Emitter {
         if (added) internals_.push_back({o.bytes, step, step, false, {}});
         Internal& internal = internals_[static_cast<size_t>(it->second)];
         internal.last = step;
+        internal.bytes = std::max(internal.bytes, o.bytes);
         internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
         break;
       }
@@ -213,14 +268,11 @@ class Emitter {
         arg.kind = Arg::Kind::kLocal;
         arg.bytes = o.bytes;
         break;
-      case Kind::kInt:
-      case Kind::kUint:
-      case Kind::kFloat:
-        AddScalar(launch, o.scalar.u);
-        return;
-      case Kind::kByte:
-        AddScalar(launch, o.scalar.b);
-        return;
+      case Kind::kValue:
+        arg.kind = Arg::Kind::kScalar;
+        arg.bytes = std::min(o.data->size(), arg.value.size());
+        std::memcpy(arg.value.data(), o.data->data(), arg.bytes);
+        break;
     }
     launch->args.push_back(arg);
   }

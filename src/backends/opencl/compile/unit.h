@@ -81,11 +81,11 @@ struct Variant {
   std::string entry;    // function in the text; built-in ones are renamed in the program
   std::string origin;   // source file or op label, for messages
   std::string options;  // user's build options; built-in ones have none
-  bool user = false;    // a program of its own
+  bool user = false;    // shares a program with the same text alone
   bool images = false;  // see ProgramText
 
   /// Ops with the same code share a function, whatever they are called.
-  auto code() const { return std::tie(user, images, text, entry, options); }
+  auto code() const { return std::tie(user, images, text, options, entry); }
 };
 
 struct Emitted {
@@ -100,13 +100,15 @@ Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sourc
 
 /// Puts the variants of one graph's partitions into programs: all built-in ones into one, sorted,
 /// so that its text (which is what caches know it by) depends on the graph alone and not on the
-/// order of its ops or on graphs compiled before; each user's one into its own.
+/// order of its ops or on graphs compiled before; users' ones of the same text and options into one
+/// as well.
 void AssemblePrograms(const std::vector<Emitted*>& partitions, const std::string& kernel_dir);
 
-/// The image prelude, then `#line 1 "<origin>"`, then the source unchanged, so that messages of the
-/// compiler speak of the user's lines. `kernel_dir`: value of TIMCL_KERNEL_DIR.
+/// The image prelude and the macros, then `#line 1 "<origin>"`, then the source unchanged, so that
+/// messages of the compiler speak of the user's lines. `kernel_dir`: value of TIMCL_KERNEL_DIR.
 Result<std::string> WithImagePrelude(const std::string& user_source, const std::string& origin,
-                                     const std::string& kernel_dir = "");
+                                     const std::string& kernel_dir = "",
+                                     const std::string& macros = "");
 
 /// One line per group, for tests and dumps:
 ///   #2 Conv2d 'general' (%0, %1) -> %5 + Relu, Clip

@@ -62,6 +62,13 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
   caps.opencl_version = VersionOf(device.getInfo<CL_DEVICE_VERSION>());
   caps.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
   caps.max_work_group = device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+  const std::vector<size_t> items = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
+  std::copy_n(items.begin(), std::min(items.size(), caps.max_work_items.size()),
+              caps.max_work_items.begin());
+  caps.local_memory = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+  const std::string extensions = device.getInfo<CL_DEVICE_EXTENSIONS>();
+  caps.has_double = extensions.find("cl_khr_fp64") != std::string::npos;
+  caps.has_half = extensions.find("cl_khr_fp16") != std::string::npos;
   caps.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
   caps.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   const cl_device_fp_config fp = device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();

@@ -8,13 +8,50 @@
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/images.h"
 #include "backends/opencl/run/process.h"
+#include "base/log.h"
 
 namespace tim::vx::opencl {
 namespace {
 
 constexpr size_t kHeader = kernel::Memory::kHeaderBytes;
 
-bool IsMemory(Arg::Kind kind) { return kind != Arg::Kind::kLocal && kind != Arg::Kind::kScalar; }
+/// Images over what is no tensor have no extents.
+std::string WrongImages(const std::string& function, const std::vector<Arg>& passed,
+                        const Signature& declared) {
+  for (size_t i = 0; i < passed.size(); ++i) {
+    const Arg& arg = passed[i];
+    const bool tensor = arg.kind == Arg::Kind::kInput || arg.kind == Arg::Kind::kOutput ||
+                        arg.kind == Arg::Kind::kConstant || arg.type.dtype != DataType::UNKNOWN;
+    if (tensor || !declared[i].IsImage()) continue;
+    return fmt::format(
+        "parameter {} of kernel function '{}' is an image, but the argument is no tensor{}", i,
+        function, arg.what.empty() ? "" : ": " + arg.what);
+  }
+  return "";
+}
+
+/// A work-group that the device cannot hold, with what this kernel takes.
+std::string WrongWorkGroup(const Launch& launch, const cl::Kernel& kernel,
+                           const cl::Device& device) {
+  size_t items = 1;
+  for (uint32_t d = 0; d < std::min(launch.dims, 3u); ++d) items *= launch.local[d];
+  cl_int error = CL_SUCCESS;
+  const size_t limit = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device, &error);
+  if (error != CL_SUCCESS || items <= limit) return "";
+  return fmt::format("work-groups of {} work-items; this kernel can have {} on this device", items,
+                     limit);
+}
+
+/// The header of argument k, which is an image; errors name the operand.
+Result<ImageHeader> HeaderOf(const Launch& launch, size_t k, const TensorType& type) {
+  auto header = HeaderFor(type);
+  if (header.ok()) return header;
+  const std::string& what = launch.args[k].what;
+  return Status::Error(
+      header.status().code(),
+      fmt::format("{}: {}: {}", launch.label, what.empty() ? fmt::format("argument {}", k) : what,
+                  header.status().detail()));
+}
 
 /// What of the session's memory an argument means.
 struct Target {
@@ -64,32 +101,32 @@ Result<Target> TargetOf(const kernel::Io& io, const Arg& arg, const std::string&
 }  // namespace
 
 Status PartitionKernel::CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
-                                    const std::vector<ParameterKind>& parameters) const {
+                                    const Signature* signature) const {
   const std::string& function = plan_->kernels[launch.variant].function;
   cl_int error = CL_SUCCESS;
   const auto count = kernel.getInfo<CL_KERNEL_NUM_ARGS>(&error);
   TIMCL_TRY(ClStatus(error, "clGetKernelInfo", function));
   std::string what;
-  if (launch.args.size() != count) {
-    what = fmt::format(
-        "kernel function '{}' has {} parameters, but {} arguments are passed (inputs, outputs, "
-        "then "
-        "scalars)",
-        function, count, launch.args.size());
-  }
-  for (size_t i = 0; i < std::min(parameters.size(), launch.args.size()); ++i) {
-    if (parameters[i] == ParameterKind::kPlain || IsMemory(launch.args[i].kind)) continue;
-    what = fmt::format(
-        "parameter {} of kernel function '{}' is an image, but the argument is no tensor", i,
-        function);
+  if (signature != nullptr) {
+    what = CompareSignature(function, launch.args, *signature);
+    if (what.empty()) what = WrongImages(function, launch.args, *signature);
+    if (what.empty()) what = WrongWorkGroup(launch, kernel, session_->device().entry().device);
+  } else if (launch.args.size() != count) {
+    what = fmt::format("kernel function '{}' has {} parameters, but {} arguments are passed",
+                       function, count, launch.args.size());
   }
   if (launch.dims < 1 || launch.dims > 3)
     what = fmt::format("{} work dimensions; there can be 1 to 3", launch.dims);
   for (uint32_t d = 0; d < std::min(launch.dims, 3u); ++d) {
     if (launch.global[d] == 0) what = fmt::format("the global size of work dimension {} is 0", d);
   }
-  return what.empty() ? Status()
-                      : Status::Error(Code::kInvalidArgument, launch.label + ": " + what);
+  if (!what.empty()) return Status::Error(Code::kInvalidArgument, launch.label + ": " + what);
+  if (signature == nullptr) return Status();
+  for (const std::string& doubt : DoubtsOf(launch.args, *signature)) {
+    base::Log("compile", base::LogLevel::kWarn, "{}: kernel function '{}': {}", launch.label,
+              function, doubt);
+  }
+  return Status();
 }
 
 PartitionKernel::~PartitionKernel() {
@@ -149,14 +186,13 @@ Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
   }
   const std::string& function = plan_->kernels[launch.variant].function;
   const BuiltProgram& built = *programs_[plan_->kernels[launch.variant].program];
-  const auto images = built.parameters.find(function);
-  const std::vector<ParameterKind> parameters =
-      images == built.parameters.end() ? std::vector<ParameterKind>() : images->second;
+  const auto known = built.signatures.find(function);
+  const Signature* const signature = known == built.signatures.end() ? nullptr : &known->second;
   Step& step = steps_[index];
   cl_int error = CL_SUCCESS;
   step.kernel = cl::Kernel(built.program, function.c_str(), &error);
   TIMCL_TRY(ClStatus(error, "clCreateKernel", launch.label + ": " + function));
-  TIMCL_TRY(CheckLaunch(launch, step.kernel, parameters));
+  TIMCL_TRY(CheckLaunch(launch, step.kernel, signature));
 
   step.has_local = true;
   for (uint32_t d = 0; d < launch.dims; ++d) step.has_local = step.has_local && launch.local[d] > 0;
@@ -169,7 +205,7 @@ Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
 
   for (size_t k = 0; k < launch.args.size(); ++k) {
     const Arg& arg = launch.args[k];
-    const bool image = !parameters.empty() && parameters[k] != ParameterKind::kPlain;
+    const bool image = signature != nullptr && (*signature)[k].IsImage();
     switch (arg.kind) {
       case Arg::Kind::kScalar:
         error = step.kernel.setArg(static_cast<cl_uint>(k), arg.bytes, arg.value.data());
@@ -184,9 +220,8 @@ Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {
         cl_mem memory = nullptr;
         if (image) {
           const TensorType& type = arg.type.dtype == DataType::UNKNOWN ? constant.type : arg.type;
-          auto header = HeaderFor(type);
-          if (!header.ok()) return header.status().AtOp(launch.label);
-          TIMCL_ASSIGN(memory, session_->ConstantImage(constant, *header, launch.label));
+          TIMCL_ASSIGN(const ImageHeader header, HeaderOf(launch, k, type));
+          TIMCL_ASSIGN(memory, session_->ConstantImage(constant, header, launch.label));
         } else {
           TIMCL_ASSIGN(memory, session_->ConstantOf(constant, launch.label));
         }
@@ -226,9 +261,7 @@ Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, si
   b.reads = arg.reads;
   b.writes = arg.writes;
   if (image) {
-    auto header = HeaderFor(*target.type);
-    if (!header.ok()) return header.status().AtOp(launch.label);
-    b.header = *header;
+    TIMCL_ASSIGN(b.header, HeaderOf(launch, argument, *target.type));
     steps_[launch_index].staged.push_back(bindings_.size());
   }
   bindings_.push_back(std::move(b));

@@ -57,7 +57,7 @@ class PartitionKernel : public kernel::Kernel {
   };
   size_t Watch(kernel::Memory* memory);
   Status CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
-                     const std::vector<ParameterKind>& parameters) const;
+                     const Signature* signature) const;
   Status PrepareStep(const kernel::Io& io, size_t launch);
   Status AddBinding(const kernel::Io& io, size_t launch, size_t argument, bool image);
   Status Bind(Binding* binding);

@@ -37,8 +37,11 @@ Result<ImageHeader> HeaderFor(const TensorType& type) {
       h.type = CL_UNSIGNED_INT32;
       break;
     default:
-      return Status::Error(Code::kUnsupported,
-                           fmt::format("a tensor {} cannot be seen as an image", type.ToString()));
+      return Status::Error(
+          Code::kUnsupported,
+          fmt::format("a tensor {} cannot be seen as an image, OpenCL has no channel "
+                      "type for {}: declare a __global pointer",
+                      type.ToString(), NameOf(type.dtype)));
   }
   const int64_t width = type.shape.dim(0), height = type.shape.dim(1);
   const int64_t layers = type.shape.count() / (width * height);

@@ -48,11 +48,14 @@ struct Arg {
   };
   Kind kind = Kind::kScalar;
   size_t index = 0, offset = 0, bytes = 0;
-  std::array<std::byte, 8> value{};
+  std::array<std::byte, 128> value{};  // the largest type of OpenCL C is double16
   /// What the kernel does with memory that it is given.
   bool reads = true, writes = true;
   /// Tensor operands of user kernels: what the emulated image is told. Unused for built-in kernels.
   TensorType type;
+  /// For messages about user kernels: "input 0 'x' f32[4]", "param_list_[1]", and the OpenCL type
+  /// of a scalar.
+  std::string what, type_name;
 };
 
 struct Launch {

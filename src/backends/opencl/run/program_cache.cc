@@ -104,7 +104,7 @@ Status ProgramCache::Build(const std::vector<std::shared_ptr<const ProgramText>>
     // The source comes last and everything before it ends in a line break, so no two programs share
     // a key.
     std::string key =
-        fmt::format("{}options {}\nkernels {}\nimages {}\n{}", device_key_, OptionsOf(*text),
+        fmt::format("{}options {}\nkernels {}\nsignatures {}\n{}", device_key_, OptionsOf(*text),
                     fmt::join(text->functions, " "), text->images ? 1 : 0, text->source);
     const auto found =
         std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.key == key; });
@@ -177,35 +177,23 @@ Status ProgramCache::Compile(const ProgramText& text, const std::string& dump_di
                     text.origin, function,
                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
-  return text.images ? ReadParameters(text, built) : Status();
+  return text.images ? ReadSignatures(text, built) : Status();
 }
 
-Status ProgramCache::ReadParameters(const ProgramText& text, BuiltProgram* built) {
+Status ProgramCache::ReadSignatures(const ProgramText& text, BuiltProgram* built) {
   for (const std::string& name : text.functions) {
     cl_int error = CL_SUCCESS;
     const cl::Kernel kernel(built->program, name.c_str(), &error);
     TIMCL_TRY(ClStatus(error, "clCreateKernel", text.origin + ": " + name));
-    const auto count = kernel.getInfo<CL_KERNEL_NUM_ARGS>(&error);
-    TIMCL_TRY(ClStatus(error, "clGetKernelInfo", text.origin + ": " + name));
-    std::vector<ParameterKind> kinds(count, ParameterKind::kPlain);
-    bool any = false;
-    for (cl_uint i = 0; i < count; ++i) {
-      const std::string type = kernel.getArgInfo<CL_KERNEL_ARG_TYPE_NAME>(i, &error);
-      TIMCL_TRY(ClStatus(error, "clGetKernelArgInfo", text.origin + ": " + name));
-      if (type.find("timcl_image2d_array") != std::string::npos) {
-        kinds[i] = ParameterKind::kImage2dArray;
-      } else if (type.find("timcl_image2d") != std::string::npos) {
-        kinds[i] = ParameterKind::kImage2d;
-      }
-      any = any || kinds[i] != ParameterKind::kPlain;
-    }
-    if (any) built->parameters[name] = std::move(kinds);
+    auto signature = ReadSignature(kernel, name, text.source);
+    if (!signature.ok()) return signature.status().AtOp(text.origin);
+    built->signatures[name] = std::move(*signature);
   }
   return Status();
 }
 
-// A stored program: the number of functions with image parameters; of each its name and one byte
-// per parameter; the binary.
+// A stored program: the number of functions of which the parameters are known; of each its name,
+// their number, and of each parameter one byte for its kind, its type and its name; the binary.
 
 std::shared_ptr<const BuiltProgram> ProgramCache::Load(const ProgramText& text,
                                                        const std::string& key) {
@@ -213,12 +201,18 @@ std::shared_ptr<const BuiltProgram> ProgramCache::Load(const ProgramText& text,
   if (!payload) return nullptr;
   auto built = std::make_shared<BuiltProgram>();
   ByteReader reader{*payload};
-  const uint64_t with_images = reader.Number();
-  for (uint64_t k = 0; reader.ok && k < with_images; ++k) {
-    const std::string name(reader.Text());
-    for (const char c : reader.Text()) {
-      reader.ok = reader.ok && static_cast<unsigned char>(c) <= 2;
-      built->parameters[name].push_back(static_cast<ParameterKind>(c));
+  const uint64_t functions = reader.Number();
+  for (uint64_t k = 0; reader.ok && k < functions; ++k) {
+    Signature& signature = built->signatures[std::string(reader.Text())];
+    const uint64_t count = reader.Number();
+    for (uint64_t i = 0; reader.ok && i < count; ++i) {
+      Parameter p;
+      const uint64_t kind = reader.Number();
+      reader.ok = reader.ok && kind < kParameterKinds;
+      p.kind = static_cast<ParameterKind>(kind);
+      p.type = reader.Text();
+      p.name = reader.Text();
+      signature.push_back(std::move(p));
     }
   }
   const std::string_view binary = reader.Text();
@@ -259,10 +253,15 @@ void ProgramCache::StoreBinaries() {
       continue;
     }
     std::string payload;
-    PutNumber(&payload, k.program->parameters.size());
-    for (const auto& [name, kinds] : k.program->parameters) {
+    PutNumber(&payload, k.program->signatures.size());
+    for (const auto& [name, signature] : k.program->signatures) {
       PutText(&payload, name);
-      PutText(&payload, {reinterpret_cast<const char*>(kinds.data()), kinds.size()});
+      PutNumber(&payload, signature.size());
+      for (const Parameter& p : signature) {
+        PutNumber(&payload, static_cast<uint64_t>(p.kind));
+        PutText(&payload, p.type);
+        PutText(&payload, p.name);
+      }
     }
     PutText(&payload, {reinterpret_cast<const char*>(binaries[0].data()), binaries[0].size()});
     disk_.Store(k.key, payload);

@@ -15,17 +15,15 @@
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/disk_cache.h"
 #include "backends/opencl/run/plan.h"
+#include "backends/opencl/run/signature.h"
 #include "tim/vx/status.h"
 
 namespace tim::vx::opencl {
 
-/// How a kernel's parameter is declared.
-enum class ParameterKind : uint8_t { kPlain = 0, kImage2d = 1, kImage2dArray = 2 };
-
 struct BuiltProgram {
   cl::Program program;
-  /// Parameters of the kernels that emulate images: programs made from binaries cannot tell.
-  std::map<std::string, std::vector<ParameterKind>> parameters;
+  /// Parameters of users' kernels: programs made from binaries cannot tell.
+  std::map<std::string, Signature> signatures;
 };
 using BuiltPrograms = std::vector<std::shared_ptr<const BuiltProgram>>;
 
@@ -64,7 +62,7 @@ class ProgramCache {
   std::string OptionsOf(const ProgramText& text) const;
   std::shared_ptr<const BuiltProgram> Load(const ProgramText& text, const std::string& key);
   Status Compile(const ProgramText& text, const std::string& dump_dir, BuiltProgram* built);
-  Status ReadParameters(const ProgramText& text, BuiltProgram* built);
+  Status ReadSignatures(const ProgramText& text, BuiltProgram* built);
   /// Asks for the binaries of what was built, unless kernels are running: then next time.
   void StoreBinaries();
 
