@@ -66,6 +66,8 @@ GraphImpl::~GraphImpl() {
   // Operations hold tensors, tensors nothing: clearing both breaks no cycle, but fixes the order.
   consumers_.clear();
   producers_.clear();
+  // Before the context, whose plugins the classes of operations may come from.
+  op_vector_.clear();
 }
 
 void GraphImpl::SetCompileOption(const CompileOption& options) {

@@ -27,6 +27,11 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
        "where the OpenCL loader looks for drivers; only named in messages"},
       {Env::kPoclCacheDir, "POCL_CACHE_DIR",
        "folder of PoCL's compiled programs; only named in messages and by `timcl cache`"},
+      {Env::kPluginPath, "TIMCL_PLUGIN_PATH",
+       "directories of plugins, separated by ':', before timcl/plugins beside the library; set and "
+       "empty: none at all"},
+      {Env::kPluginNodelete, "TIMCL_PLUGIN_NODELETE",
+       "1: plugins stay in memory after their last user, for profilers and sanitizers"},
   }};
   return kTable;
 }

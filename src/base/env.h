@@ -19,8 +19,10 @@ enum class Env {
   kHome,
   kIcdVendors,
   kPoclCacheDir,
+  kPluginPath,
+  kPluginNodelete,
 };
-inline constexpr size_t kEnvCount = 10;
+inline constexpr size_t kEnvCount = 12;
 
 struct EnvVariable {
   Env id;
@@ -29,8 +31,7 @@ struct EnvVariable {
 };
 const std::array<EnvVariable, kEnvCount>& EnvTable();
 
-/// A set of values. Default: all empty, as ContextOptions::use_env = false asks for. A variable
-/// that is not set and one set to nothing are the same.
+/// A set of values. Default: all empty, as ContextOptions::use_env = false asks for.
 class Environment {
  public:
   Environment() = default;
@@ -39,9 +40,12 @@ class Environment {
   /// Reads the process's variables anew.
   static Environment Read();
 
+  /// "" also for a variable that is not set: the same to all but the few that ask IsSet.
   const std::string& Get(Env id) const { return values_[static_cast<size_t>(id)]; }
+  bool IsSet(Env id) const { return set_[static_cast<size_t>(id)]; }
   Environment& Set(Env id, std::string value) {
     values_[static_cast<size_t>(id)] = std::move(value);
+    set_[static_cast<size_t>(id)] = true;
     return *this;
   }
   /// Folder of compiled programs: TIMCL_CACHE_DIR, else timcl in XDG_CACHE_HOME, else .cache/timcl
@@ -53,6 +57,7 @@ class Environment {
 
  private:
   std::array<std::string, kEnvCount> values_;
+  std::array<bool, kEnvCount> set_{};
 };
 
 }  // namespace tim::vx::base

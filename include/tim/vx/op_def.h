@@ -29,6 +29,7 @@ namespace kernel {
 class Memory;
 }  // namespace kernel
 class CaseMaker;
+class Graph;
 class Operation;
 class ExpandBuilder;
 struct OpDef;
@@ -430,6 +431,10 @@ struct OpDef {
   /// Adds what the op accepts although its caller can hardly mean it: it becomes a warning in the
   /// log and the report. Runs with all types known.
   void (*advise)(const OpView&, std::vector<std::string>* warnings) = nullptr;
+  /// What Graph::CreateOperation(name, attrs) calls for an operator that is a class (DefineOpClass
+  /// in tim/vx/op_class.h); `attrs` are by `schema`. An exception or null makes Compile() fail.
+  /// Null: a plain operation with these attributes.
+  std::shared_ptr<Operation> (*create)(Graph* graph, const AnyAttrs& attrs) = nullptr;
 };
 
 /// kInvalidType unless the operands' types match a row of the definition; the text lists the rows.
@@ -506,6 +511,8 @@ class TIMCL_API OpRegistry {
   Status Register(const OpDef& def, OnDuplicate on_duplicate = OnDuplicate::kError);
   /// Operations share the ownership: a definition lives as long as the last op that uses it.
   Status Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate = OnDuplicate::kError);
+  /// All of them, or none and the reason.
+  Status RegisterAll(const std::vector<std::shared_ptr<const OpDef>>& defs);
   std::shared_ptr<const OpDef> Find(std::string_view name) const;
   std::vector<std::shared_ptr<const OpDef>> All() const;  // by name
   void Add(const OpDef& def) { (void)Register(def); }
