@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Listings in CONTRIBUTING.md are verbatim in files that the build compiles or that tests run.
+"""Listings in CONTRIBUTING.md and some pages of docs are verbatim in files that the build compiles or that tests run.
 
 check_contributing.py [root] prints each listing that is not; --self-test tries it on made-up files.
 A listing names its file behind the language: ```cpp src/ops/cumsum.cc. Commands (```sh) have none.
 """
 import pathlib, re, sys, tempfile
 
+PAGES = ("CONTRIBUTING.md", "docs/composed.md")
 LISTING = re.compile(r"^```(\w*)[ ]?(\S*)\n(.*?)^```$", re.M | re.S)
 
 
-def check(root):
-    name = "CONTRIBUTING.md"
+def check(root, name="CONTRIBUTING.md"):
     text = (root / name).read_text("utf-8")
     violations = []
     for match in LISTING.finditer(text):
@@ -45,6 +45,6 @@ if __name__ == "__main__":
         self_test()
         sys.exit(0)
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
-    found = check(top)
+    found = [fault for page in PAGES for fault in check(top, page)]
     print("\n".join(found) if found else "listings: all in order")
     sys.exit(bool(found))
