@@ -52,7 +52,7 @@ const std::vector<std::string>& EnvironmentWarnings() {
 
 ContextImpl::ContextImpl(const ContextOptions& options)
     : env_(options.use_env ? base::Environment::Process() : base::Environment()),
-      turns_(new Turns{getpid(), {}}) {
+      turns_(new Turns{getpid(), nullptr, {}}) {
   if (options.use_env) warnings_ = EnvironmentWarnings();
   ops::RegisterBuiltinOps(ops_);
   const std::string request =
@@ -82,15 +82,22 @@ ContextImpl::ContextImpl(const ContextOptions& options)
   backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only});
 }
 
-ContextImpl::~ContextImpl() { delete turns_.load(); }
+ContextImpl::~ContextImpl() {
+  for (Turns* turns = turns_.load(); turns != nullptr;) {
+    Turns* const parents = turns->parents;
+    delete turns;
+    turns = parents;
+  }
+}
 
 std::mutex& ContextImpl::compile_mutex() {
   // A child made by fork() has our memory, but not the thread that may hold the mutex: it gets one
-  // of its own, and the other is left as it is.
+  // of its own, and the other is left as it is until the context ends.
   Turns* turns = turns_.load();
   while (turns->process != getpid()) {
     auto fresh = std::make_unique<Turns>();
     fresh->process = getpid();
+    fresh->parents = turns;
     if (turns_.compare_exchange_strong(turns, fresh.get())) turns = fresh.release();
   }
   return turns->mutex;

@@ -55,6 +55,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
 
   struct Turns {
     pid_t process;
+    Turns* parents;  // of the process that this one was forked from; owned
     std::mutex mutex;
   };
   std::atomic<Turns*> turns_;
