@@ -33,7 +33,10 @@ bool TensorView::is_graph_output() const {
   return present() && graph_->value(value_).role == ir::Role::kOutput;
 }
 const void* TensorView::data() const {
-  return is_const() ? graph_->value(value_).storage->data() : nullptr;
+  // Layout inference asks about types alone: its constants have no data.
+  return is_const() && graph_->value(value_).storage != nullptr
+             ? graph_->value(value_).storage->data()
+             : nullptr;
 }
 
 std::shared_ptr<const kernel::Memory> TensorView::memory() const {
