@@ -34,6 +34,7 @@ mapfile -t pictures < <(find samples/lenet \( -name '*.png' -o -name '*.pgm' \) 
 run lenet "${pictures[0]:?no picture in samples/lenet}"
 run hswish
 run rnncell
+run attention
 run custom_gemm
 
 echo

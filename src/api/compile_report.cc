@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace tim::vx {
 namespace {
@@ -37,14 +38,18 @@ std::string CompileReport::ToText() const {
       const OpPlacement* op;
     };
     std::vector<Line> lines{{{"op", "kind", "backend", "kernel", "reason"}, nullptr}};
-    const std::string* whole = nullptr;  // the composed op whose parts are being listed
+    const auto add = [&](const OpPlacement& op, const char* indent) {
+      lines.push_back({{indent + op.op, KindOf(op), op.backend, op.kernel, op.reason}, &op});
+    };
+    // The parts of a composed op stand together, where the first of them runs.
+    std::set<std::string> wholes;
     for (const OpPlacement& op : ops) {
-      if (!op.part_of.empty() && (whole == nullptr || *whole != op.part_of))
-        lines.push_back({{op.part_of, "", "", "expanded", ""}, nullptr});
-      whole = &op.part_of;
-      lines.push_back(
-          {{(op.part_of.empty() ? "" : "  ") + op.op, KindOf(op), op.backend, op.kernel, op.reason},
-           &op});
+      if (op.part_of.empty()) add(op, "");
+      if (op.part_of.empty() || !wholes.insert(op.part_of).second) continue;
+      lines.push_back({{op.part_of, "", "", "expanded", ""}, nullptr});
+      for (const OpPlacement& part : ops) {
+        if (part.part_of == op.part_of) add(part, "  ");
+      }
     }
     std::array<size_t, kColumns> widths{};
     for (const Line& line : lines) {

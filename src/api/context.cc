@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "api/graph.h"
+#include "api/plugin.h"
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "base/float_env.h"
@@ -52,7 +53,7 @@ const std::vector<std::string>& EnvironmentWarnings() {
 
 ContextImpl::ContextImpl(const ContextOptions& options)
     : env_(options.use_env ? base::Environment::Process() : base::Environment()),
-      turns_(new Turns{getpid(), {}}) {
+      turns_(new Turns{getpid(), nullptr, {}}) {
   if (options.use_env) warnings_ = EnvironmentWarnings();
   ops::RegisterBuiltinOps(ops_);
   const std::string request =
@@ -82,15 +83,22 @@ ContextImpl::ContextImpl(const ContextOptions& options)
   backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only});
 }
 
-ContextImpl::~ContextImpl() { delete turns_.load(); }
+ContextImpl::~ContextImpl() {
+  for (Turns* turns = turns_.load(); turns != nullptr;) {
+    Turns* const parents = turns->parents;
+    delete turns;
+    turns = parents;
+  }
+}
 
 std::mutex& ContextImpl::compile_mutex() {
   // A child made by fork() has our memory, but not the thread that may hold the mutex: it gets one
-  // of its own, and the other is left as it is.
+  // of its own, and the other is left as it is until the context ends.
   Turns* turns = turns_.load();
   while (turns->process != getpid()) {
     auto fresh = std::make_unique<Turns>();
     fresh->process = getpid();
+    fresh->parents = turns;
     if (turns_.compare_exchange_strong(turns, fresh.get())) turns = fresh.release();
   }
   return turns->mutex;
@@ -127,6 +135,76 @@ Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
                                [&](const auto& b) { return b.priority < priority; });
   backends_.insert(at, {std::move(backend), priority, false});
   return Status();
+}
+
+Status ContextImpl::Load(const std::string& file, PluginInfo* info) {
+  const std::string label = fmt::format("plugin '{}'", file);
+  try {
+    // One at a time: whoever comes second to a name learns of it.
+    const std::lock_guard lock(plugins_mutex_);
+    const bool stay = env_.Get(base::Env::kPluginNodelete) == "1";
+    auto library = PluginLibrary::Open(file, stay, info);
+    if (!library.ok()) return library.status().AtOp(label);
+    for (const PluginInfo& other : plugins_) {
+      if (other.name != info->name) continue;
+      return Status::Error(
+                 Code::kAlreadyExists,
+                 fmt::format("plugin '{}' {} of '{}' is loaded already, {} from '{}'", info->name,
+                             info->version, info->file, other.version, other.file))
+          .AtOp(label);
+    }
+    auto ops = (*library)->Ops();
+    if (!ops.ok()) return ops.status().AtOp(label);
+    for (const auto& def : *ops) info->ops.emplace_back(def->name);
+    const Status registered = ops_.RegisterAll(*ops);
+    if (!registered.ok()) return registered.AtOp(label);
+    plugins_.push_back(*info);
+    return Status();
+  } catch (const std::exception& e) {
+    return Status::Error(Code::kInternal, e.what()).AtOp(label);
+  }
+}
+
+Status ContextImpl::LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded) {
+  const base::FloatEnv usual;
+  PluginInfo info;
+  TIMCL_TRY(Load(file, &info));
+  if (loaded != nullptr) loaded->push_back(std::move(info));
+  return Status();
+}
+
+Status ContextImpl::LoadPlugins(const std::vector<std::string>& dirs, PluginScan* scan) {
+  const base::FloatEnv usual;
+  PluginScan own;
+  try {
+    Scan(dirs, &own);
+  } catch (const std::exception& e) {  // no memory for the report
+    return Status::Error(Code::kInternal, e.what());
+  }
+  if (scan != nullptr) {
+    *scan = std::move(own);
+    return Status();
+  }
+  for (const PluginScan::File& f : own.files) {
+    if (!f.status.ok()) base::Log("plugin", base::LogLevel::kWarn, "{}", f.status.message());
+  }
+  return Status();
+}
+
+void ContextImpl::Scan(const std::vector<std::string>& dirs, PluginScan* scan) {
+  for (const std::string& dir : dirs) {
+    scan->directories.push_back(dir);
+    auto files = PluginFiles(dir);
+    if (!files.ok()) {
+      scan->files.push_back({dir, files.status(), {}});
+      continue;
+    }
+    for (const std::string& file : *files) {
+      PluginScan::File one{file, {}, {}};
+      one.status = Load(file, &one.plugin);
+      scan->files.push_back(std::move(one));
+    }
+  }
 }
 
 std::shared_ptr<Graph> ContextImpl::CreateGraph() {

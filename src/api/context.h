@@ -29,6 +29,8 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   bool hasSP() override { return false; }
   const Status& LastStatus() const override { return device_status_; }
   Status AddBackend(std::shared_ptr<Backend> backend, int priority = 0) override;
+  Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr) override;
+  Status LoadPlugins(const std::vector<std::string>& dirs, PluginScan* scan = nullptr) override;
   std::string DeviceName() const override { return device_name_; }
 
   OpRegistry& Ops() override { return ops_; }
@@ -44,10 +46,16 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   std::mutex& compile_mutex();
 
  private:
+  /// Loads one plugin; `info` receives what is known, also of one that is refused.
+  Status Load(const std::string& file, PluginInfo* info);
+  void Scan(const std::vector<std::string>& dirs, PluginScan* scan);
+
   base::Environment env_;
   OpRegistry ops_;
   mutable std::mutex backends_mutex_;
   std::vector<compiler::RankedBackend> backends_;  // guarded by it
+  std::mutex plugins_mutex_;
+  std::vector<PluginInfo> plugins_;  // guarded by it
   std::vector<std::string> warnings_;
   Status device_status_;
   std::string device_name_, device_reason_;
@@ -55,6 +63,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
 
   struct Turns {
     pid_t process;
+    Turns* parents;  // of the process that this one was forked from; owned
     std::mutex mutex;
   };
   std::atomic<Turns*> turns_;

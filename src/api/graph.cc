@@ -66,6 +66,8 @@ GraphImpl::~GraphImpl() {
   // Operations hold tensors, tensors nothing: clearing both breaks no cycle, but fixes the order.
   consumers_.clear();
   producers_.clear();
+  // Before the context, whose plugins the classes of operations may come from.
+  op_vector_.clear();
 }
 
 void GraphImpl::SetCompileOption(const CompileOption& options) {
@@ -304,7 +306,9 @@ Status GraphImpl::DoCompile() {
     Warn("relax mode is accepted and changes nothing: float32 stays float32");
   }
   const auto backends = context_->backends();
-  const OpRegistry ops = context_->Ops();  // one meaning per name, whatever others register now
+  // One meaning per name, whatever others register now.
+  lowered.graph->set_ops(std::make_shared<const OpRegistry>(context_->Ops()));
+  const OpRegistry& ops = *lowered.graph->ops();
   const std::lock_guard<std::mutex> turn(context_->compile_mutex());
   auto executable = compiler::Compile(lowered.graph, ops, backends, options, &report_);
   // Outputs that were left open, or whose declared shape the op overrules (pooling), have their

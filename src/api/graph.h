@@ -55,6 +55,9 @@ class GraphImpl : public Graph {
   const Status& LastStatus() const override { return last_; }
   const CompileReport& Report() const override { return report_; }
   std::string ToText() const override;
+  using Graph::CreateOperation;
+  std::shared_ptr<Operation> CreateOperation(const std::string& kind,
+                                             const AttrMap& attrs) override;
 
   // For Operation and Lowering.
 
@@ -68,6 +71,9 @@ class GraphImpl : public Graph {
   void Edited();
   /// Keeps the first mistake made while building; Compile() returns it.
   void Mistake(Status status);
+  /// An operation of a definition, in the graph.
+  std::shared_ptr<Operation> MakeByName(const std::shared_ptr<const OpDef>& def,
+                                        const AttrMap& attrs);
   static std::string LabelOf(const Operation& op);
   /// "'main' f32[4]", or the type alone for a tensor without name.
   static std::string LabelOf(const TensorImpl& tensor);

@@ -33,10 +33,24 @@ const CompileReport& Graph::Report() const {
 
 std::string Graph::ToText() const { return std::string(); }
 
+std::shared_ptr<Operation> Graph::CreateOperation(const std::string&, const AttrMap&) {
+  return nullptr;
+}
+std::shared_ptr<Operation> Graph::CreateOperation(const std::string& kind) {
+  return CreateOperation(kind, AttrMap());
+}
+
 const Status& Context::LastStatus() const { return Success(); }
 
 Status Context::AddBackend(std::shared_ptr<Backend>, int) {
   return Status::Error(Code::kUnsupported, "this context takes no further backends");
+}
+
+Status Context::LoadPlugin(const std::string&, std::vector<PluginInfo>*) {
+  return Status::Error(Code::kUnsupported, "this context loads no plugins");
+}
+Status Context::LoadPlugins(const std::vector<std::string>&, PluginScan*) {
+  return Status::Error(Code::kUnsupported, "this context loads no plugins");
 }
 
 OpRegistry& Context::Ops() {

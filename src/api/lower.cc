@@ -58,6 +58,7 @@ class Lowering {
                                          impl ? impl->unknown_kind : 0))
             .AtOp(LabelOf(i));
       }
+      TIMCL_TRY(impl->creation.AtOp(LabelOf(i)));
       for (size_t k = 0; k < impl->inputs.size(); ++k) TIMCL_TRY(CheckOperand(i, true, k));
       for (size_t k = 0; k < impl->outputs.size(); ++k) TIMCL_TRY(CheckOperand(i, false, k));
     }

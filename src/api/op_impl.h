@@ -28,6 +28,11 @@ class OpImpl {
   std::shared_ptr<const OpDef> def;
   AnyAttrs attrs;
   uint32_t unknown_kind = 0;
+  /// Made by name: what of, and with which attributes. Null: by its class.
+  std::shared_ptr<const OpDef> registered;
+  AttrMap given;
+  /// Made by name, in vain: why. Compile() returns it.
+  Status creation;
   std::vector<std::shared_ptr<Tensor>> inputs, outputs;
   std::string name;
   uint32_t uid = 0;

@@ -141,7 +141,11 @@ const std::string& Operation::Name() const {
 const char* Operation::Kind() const {
   return impl_ && impl_->def ? impl_->def->name.data() : "unknown";
 }
-AttrMap Operation::Attributes() const { return impl_ ? impl_->attrs.Map() : AttrMap(); }
+AttrMap Operation::Attributes() const {
+  if (impl_ == nullptr) return AttrMap();
+  // A class that was made by name has attributes of its own inside.
+  return impl_->registered && impl_->registered->create ? impl_->given : impl_->attrs.Map();
+}
 const OpDef& Operation::Def() const {
   static const OpDef kUnknown{.name = "unknown"};
   return impl_ && impl_->def ? *impl_->def : kUnknown;

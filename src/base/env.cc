@@ -27,10 +27,14 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
        "where the OpenCL loader looks for drivers; only named in messages"},
       {Env::kPoclCacheDir, "POCL_CACHE_DIR",
        "folder of PoCL's compiled programs; only named in messages and by `timcl cache`"},
+      {Env::kPluginPath, "TIMCL_PLUGIN_PATH",
+       "directories of plugins, separated by ':', before timcl/plugins beside the library; set and "
+       "empty: none at all"},
+      {Env::kPluginNodelete, "TIMCL_PLUGIN_NODELETE",
+       "1: plugins stay in memory after their last user, for profilers and sanitizers"},
       {Env::kCheck, "TIMCL_CHECK",
        "oclgrind: a program that calls tim::vx::testing::CheckOp starts again under Oclgrind, "
-       "whose "
-       "findings then fail the check"},
+       "whose findings then fail the check"},
       {Env::kCheckLog, "TIMCL_CHECK_LOG",
        "set by the above for the program that it starts: the file of Oclgrind's findings"},
   }};

@@ -19,10 +19,12 @@ enum class Env {
   kHome,
   kIcdVendors,
   kPoclCacheDir,
+  kPluginPath,
+  kPluginNodelete,
   kCheck,
   kCheckLog,
 };
-inline constexpr size_t kEnvCount = 12;
+inline constexpr size_t kEnvCount = 14;
 
 struct EnvVariable {
   Env id;
@@ -31,8 +33,7 @@ struct EnvVariable {
 };
 const std::array<EnvVariable, kEnvCount>& EnvTable();
 
-/// A set of values. Default: all empty, as ContextOptions::use_env = false asks for. A variable
-/// that is not set and one set to nothing are the same.
+/// A set of values. Default: all empty, as ContextOptions::use_env = false asks for.
 class Environment {
  public:
   Environment() = default;
@@ -41,9 +42,12 @@ class Environment {
   /// Reads the process's variables anew.
   static Environment Read();
 
+  /// "" also for a variable that is not set: the same to all but the few that ask IsSet.
   const std::string& Get(Env id) const { return values_[static_cast<size_t>(id)]; }
+  bool IsSet(Env id) const { return set_[static_cast<size_t>(id)]; }
   Environment& Set(Env id, std::string value) {
     values_[static_cast<size_t>(id)] = std::move(value);
+    set_[static_cast<size_t>(id)] = true;
     return *this;
   }
   /// Folder of compiled programs: TIMCL_CACHE_DIR, else timcl in XDG_CACHE_HOME, else .cache/timcl
@@ -55,6 +59,7 @@ class Environment {
 
  private:
   std::array<std::string, kEnvCount> values_;
+  std::array<bool, kEnvCount> set_{};
 };
 
 }  // namespace tim::vx::base

@@ -84,12 +84,14 @@ void Advise(const ir::Graph& graph, std::vector<std::string>* warnings) {
   }
 }
 
-/// Layout arguments that ask for a permutation: they have no effect here, one line says so.
-void AdviseOfLayouts(const ir::Graph& graph, std::vector<std::string>* warnings) {
+/// Layout arguments that ask for a permutation: they have no effect here, one line says so. Of the
+/// user's own ops, or of the parts of composed ones, into which layout inference does not look.
+void AdviseOfLayouts(const ir::Graph& graph, bool parts, std::vector<std::string>* warnings) {
   std::string first;
   size_t more = 0;
   for (size_t id = 0; id < graph.nodes().size(); ++id) {
     const OpView op = graph.view(static_cast<int>(id));
+    if ((graph.nodes()[id].expanded_from >= 0) != parts) continue;
     if (op.def().layout.kind != LayoutRule::Kind::kFixed) continue;
     const AttrMap attrs = op.any_attrs().Map();
     std::istringstream names(op.def().layout.layouts);
@@ -109,9 +111,11 @@ void AdviseOfLayouts(const ir::Graph& graph, std::vector<std::string>* warnings)
   }
   if (first.empty()) return;
   if (more > 0) first += fmt::format(" and {} more", more);
-  warnings->push_back(first +
-                      ": layout arguments have no effect on their own; "
-                      "tim::transform::LayoutInference makes a graph that obeys them");
+  warnings->push_back(
+      first + (parts ? ": layout arguments have no effect in the parts of a composed operator, "
+                       "which give their operands the native order themselves"
+                     : ": layout arguments have no effect on their own; "
+                       "tim::transform::LayoutInference makes a graph that obeys them"));
   base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
 }
 
@@ -303,18 +307,20 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
                                                      CompileReport* report) {
   const auto start = std::chrono::steady_clock::now();
   ir::Graph& graph = *shared;
+  if (graph.ops() == nullptr) graph.set_ops(std::make_shared<const OpRegistry>(registry));
   Dumper dump(options.dump_dir);
   dump.Graph("built", graph);
   TIMCL_TRY(ir::CheckInvariants(graph, false));
   TIMCL_TRY(InferTypes(graph));
   Advise(graph, &report->warnings);
-  AdviseOfLayouts(graph, &report->warnings);
+  AdviseOfLayouts(graph, false, &report->warnings);
   TIMCL_TRY(AllocateOutputs(graph));
   dump.Graph("infer_types", graph);
   TIMCL_TRY(FoldConstants(graph));
   dump.Graph("fold", graph);
   Compiled compiled;
   TIMCL_TRY(CompilePartitions(shared, registry, backends, options, &compiled));
+  AdviseOfLayouts(graph, true, &report->warnings);
   dump.Graph("partition", graph);
   TIMCL_TRY(ReportOps(graph, backends, options, compiled, report));
   if (dump.on()) {

@@ -49,6 +49,8 @@ Status InferTypes(ir::Graph& graph);
 /// Large results stay.
 Status FoldConstants(ir::Graph& graph);
 
+/// So many levels of composed ops may be parts of each other.
+constexpr int kMaxExpansions = 16;
 /// Replaces one node by the definition it expands into, and infers the types of what came in.
 Status Expand(ir::Graph& graph, int node, const OpRegistry& registry);
 

@@ -72,6 +72,10 @@ class Graph {
   size_t LiveNodes() const;
 
   OpView view(int node) const { return OpView(this, node); }
+  /// What the names of ops mean, for definitions in terms of others; null: they cannot be looked
+  /// up.
+  const std::shared_ptr<const OpRegistry>& ops() const { return ops_; }
+  void set_ops(std::shared_ptr<const OpRegistry> ops) { ops_ = std::move(ops); }
   /// "RNNCell#3 'cell'" for a part of that composed op, the outermost first: "A#1 / B#1". "" for
   /// an op that the user made.
   std::string PartOf(int node) const;
@@ -83,6 +87,7 @@ class Graph {
   // Deques: what passes and definitions refer to stays where it is while they add.
   std::deque<Value> values_;
   std::deque<Node> nodes_;
+  std::shared_ptr<const OpRegistry> ops_;
 };
 
 /// "Add#12 'block2/residual'": what messages call an op.

@@ -559,7 +559,9 @@ class Parser {
 }  // namespace
 
 Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry) {
-  return Parser(text, registry).Run();
+  auto graph = Parser(text, registry).Run();
+  if (graph.ok()) (*graph)->set_ops(std::make_shared<const OpRegistry>(registry));
+  return graph;
 }
 
 }  // namespace tim::vx::ir

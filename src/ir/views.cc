@@ -33,7 +33,10 @@ bool TensorView::is_graph_output() const {
   return present() && graph_->value(value_).role == ir::Role::kOutput;
 }
 const void* TensorView::data() const {
-  return is_const() ? graph_->value(value_).storage->data() : nullptr;
+  // Layout inference asks about types alone: its constants have no data.
+  return is_const() && graph_->value(value_).storage != nullptr
+             ? graph_->value(value_).storage->data()
+             : nullptr;
 }
 
 std::shared_ptr<const kernel::Memory> TensorView::memory() const {
@@ -216,10 +219,8 @@ void ExpandBuilder::AddTo(size_t output, std::string_view kind, const AttrMap& a
   Add(kind, attrs, inputs, std::vector<Value>{out(output)});
 }
 
-Status OpRegistry::Register(const OpDef& def, OnDuplicate on_duplicate) {
-  return Register(std::make_shared<const OpDef>(def), on_duplicate);
-}
-Status OpRegistry::Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate) {
+namespace {
+Status CheckRegistrable(const OpDef* def) {
   if (def == nullptr || def->name.empty()) {
     return Status::Error(Code::kInvalidArgument, "an operator needs a name to be registered");
   }
@@ -228,16 +229,36 @@ Status OpRegistry::Register(std::shared_ptr<const OpDef> def, OnDuplicate on_dup
         Code::kInvalidArgument,
         fmt::format("operator '{}' lacks the names of its operands or its origin", def->name));
   }
-  TIMCL_TRY(ParseTypes(*def));
+  return ParseTypes(*def);
+}
+Status Duplicate(const OpDef& def, const OpDef& registered) {
+  return Status::Error(Code::kAlreadyExists,
+                       fmt::format("operator '{}' of '{}' is registered already, by '{}'", def.name,
+                                   def.origin, registered.origin));
+}
+}  // namespace
+
+Status OpRegistry::Register(const OpDef& def, OnDuplicate on_duplicate) {
+  return Register(std::make_shared<const OpDef>(def), on_duplicate);
+}
+Status OpRegistry::Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate) {
+  TIMCL_TRY(CheckRegistrable(def.get()));
   const std::string name(def->name);
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const OpDef>& entry = defs_[name];
-  if (entry != nullptr && on_duplicate == OnDuplicate::kError) {
-    return Status::Error(Code::kAlreadyExists,
-                         fmt::format("operator '{}' of '{}' is registered already, by '{}'", name,
-                                     def->origin, entry->origin));
-  }
+  if (entry != nullptr && on_duplicate == OnDuplicate::kError) return Duplicate(*def, *entry);
   entry = std::move(def);
+  return Status();
+}
+Status OpRegistry::RegisterAll(const std::vector<std::shared_ptr<const OpDef>>& defs) {
+  for (const auto& def : defs) TIMCL_TRY(CheckRegistrable(def.get()));
+  const std::lock_guard lock(mutex_);
+  Map all = defs_;
+  for (const auto& def : defs) {
+    const auto [it, fresh] = all.emplace(def->name, def);
+    if (!fresh) return Duplicate(*def, *it->second);
+  }
+  defs_ = std::move(all);
   return Status();
 }
 std::shared_ptr<const OpDef> OpRegistry::Find(std::string_view name) const {

@@ -1,4 +1,5 @@
-// The timcl command: a look at devices, operators and compiled programs. One file per subcommand.
+// The timcl command: a look at devices, operators, plugins and compiled programs. One file per
+// subcommand.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -12,9 +13,9 @@ int main(int argc, char** argv) {
     CLI::App app("TIM-CL " TIMCL_VERSION ": neural-network graphs on OpenCL devices", "timcl");
     app.set_version_flag("--version", TIMCL_VERSION);
     app.require_subcommand(1);
-    const std::vector<Command> commands = {tim::vx::tools::AddDevices(app),
-                                           tim::vx::tools::AddOps(app),
-                                           tim::vx::tools::AddCache(app)};
+    const std::vector<Command> commands = {
+        tim::vx::tools::AddDevices(app), tim::vx::tools::AddOps(app), tim::vx::tools::AddCache(app),
+        tim::vx::tools::AddInfo(app)};
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -31,6 +31,8 @@ using Command = std::function<int()>;
 Command AddDevices(CLI::App& app);
 /// `timcl cache`: files of compiled programs, ours and PoCL's.
 Command AddCache(CLI::App& app);
+/// `timcl info`: plugins, and the files that are none.
+Command AddInfo(CLI::App& app);
 /// `timcl ops`: the operator table.
 Command AddOps(CLI::App& app);
 

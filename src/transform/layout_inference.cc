@@ -14,6 +14,7 @@
 #include "ir/graph.h"
 #include "ir/operands.h"
 #include "tim/vx/builtin_op.h"
+#include "tim/vx/context.h"
 #include "transform/forms.h"
 #include "transform/layout_plan.h"
 
@@ -40,8 +41,14 @@ std::string LabelOf(const vx::Operation& op) {
 
 class Inference {
  public:
-  Inference(const GraphPtr& source, GraphPtr graph, const OrderMap& orders)
-      : source_(source), graph_(std::move(graph)), former_(graph_), orders_(orders) {}
+  /// `ops`: what the names of operators mean in the new graph.
+  Inference(const GraphPtr& source, GraphPtr graph, std::shared_ptr<const vx::OpRegistry> ops,
+            const OrderMap& orders)
+      : source_(source),
+        graph_(std::move(graph)),
+        ops_(std::move(ops)),
+        former_(graph_),
+        orders_(orders) {}
 
   /// Inputs and outputs of the new graph, in the order in which the source's were made.
   TensorMap CopyInterface() {
@@ -208,6 +215,7 @@ class Inference {
                                         const Operands& operands, const LayoutPlan& plan,
                                         Declarations declarations = Declarations::kHeeded) {
     vx::ir::Graph graph;
+    graph.set_ops(ops_);
     vx::ir::Node node;
     node.def = std::shared_ptr<const vx::OpDef>(std::shared_ptr<void>(), &op.Def());
     node.attrs = attrs;
@@ -504,6 +512,7 @@ class Inference {
   }
 
   GraphPtr source_, graph_;
+  std::shared_ptr<const vx::OpRegistry> ops_;
   Former former_;
   const OrderMap& orders_;
   TensorMap interface_;
@@ -545,12 +554,13 @@ std::pair<GraphPtr, TensorMap> LayoutInference(const GraphPtr& src_graph,
   if (src_graph == nullptr || ctx == nullptr) return {};
   try {
     GraphPtr graph = ctx->CreateGraph();
-    Inference inference(src_graph, graph, tensor_pv_map);
+    const auto ops = std::make_shared<const vx::OpRegistry>(ctx->Ops());
+    Inference inference(src_graph, graph, ops, tensor_pv_map);
     TensorMap map = inference.CopyInterface();
     const Status status = inference.Run();
     if (status.ok()) return {std::move(graph), std::move(map)};
     graph = ctx->CreateGraph();
-    map = Inference(src_graph, graph, tensor_pv_map).CopyInterface();
+    map = Inference(src_graph, graph, ops, tensor_pv_map).CopyInterface();
     graph->CreateOperation<Failure>(status);
     return {std::move(graph), std::move(map)};
   } catch (const std::exception& e) {

@@ -1,6 +1,9 @@
 // CheckOp: proves what is right, and finds each thing that it says it finds.
 #include "tim/vx/check_op.h"
 
+#include <cstdlib>
+#include <stdexcept>
+
 #include "gemm.h"
 #include "hswish.h"
 #include "tim/vx/testing.h"
@@ -69,6 +72,11 @@ __kernel void outside(IN(X), OUT(Y), int n) {
   int i = get_global_id(0);
   if (i < n) STORE(Y, i, 2 * LOAD(X, i));
   if (i == 0) STORE(Y, n + 1, 1.0f);
+}
+__kernel void reads_outside(IN(X), OUT(Y), int n) {
+  int i = get_global_id(0);
+  float far = i == 0 ? LOAD(X, n + 1000000) : 0.0f;
+  if (i < n) STORE(Y, i, 2 * LOAD(X, i) + 0 * (far > 0));
 }
 __kernel void broken(IN(X), OUT(Y), int n) {
 #if BROKEN
@@ -152,6 +160,14 @@ TEST_F(CheckOpFinds, AKernelThatTheReferenceReplaces) {
 TEST_F(CheckOpFinds, NoReference) {
   EXPECT_THAT(CheckOp<Twice>(CheckOptions(), "twice", false),
               ::testing::AllOf(HasSubstr("by the reference"), HasSubstr("no reference function")));
+}
+
+// Run by ctest with TIMCL_CHECK=oclgrind; elsewhere the read may end the program.
+TEST(OclgrindFinds, ReadsOutside) {
+  if (std::getenv("TIMCL_CHECK") == nullptr) GTEST_SKIP() << "needs TIMCL_CHECK=oclgrind";
+  EXPECT_THAT(Check("reads_outside"),
+              ::testing::AllOf(HasSubstr("Oclgrind found"), HasSubstr("Invalid read"),
+                               HasSubstr("reads_outside")));
 }
 
 // The reference serves where there is no OpenCL, and where all is known at Compile().

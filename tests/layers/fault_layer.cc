@@ -60,6 +60,11 @@ bool ShouldFail(Kind kind) {
   return fail;
 }
 
+bool IsForGood() {
+  const std::lock_guard lock(mutex);
+  return for_good;
+}
+
 /// Null where there is no such kind.
 const Kind* KindOf(const char* name) {
   if (name == nullptr) return nullptr;
@@ -88,6 +93,8 @@ struct SignatureOf<Member, R (CL_API_CALL* cl_icd_dispatch::*)(A...)> {
   struct Fails {
     static R CL_API_CALL Run(A... args) {
       if (!ShouldFail(kind)) return (timcl_layer::next.*Member)(args...);
+      // A device that is lost runs nothing more, so what it had begun must have ended.
+      if (kind == kWait && IsForGood()) (void)(timcl_layer::next.*Member)(args...);
       if constexpr (std::is_pointer_v<R>) {
         // Objects come with an error in the last argument, clSVMAlloc's alone without.
         auto last = std::get<sizeof...(A) - 1>(std::tuple<A...>(args...));

@@ -19,7 +19,8 @@
 // binary    clGetProgramInfo(CL_PROGRAM_BINARIES)                 CL_OUT_OF_HOST_MEMORY
 // any       all of these
 //
-// A failed call does not reach the layers and the driver below.
+// A failed call does not reach the layers and the driver below; a wait that fails for good does,
+// since a device that is lost runs nothing more.
 #ifndef TIMCL_TESTS_LAYERS_FAULT_LAYER_H_
 #define TIMCL_TESTS_LAYERS_FAULT_LAYER_H_
 

@@ -145,6 +145,26 @@ way_dlopen() {
   ./opens_plugin ./plugin.so
 }
 
+# An author's project: a plugin and a program that finds it, first where it was built, then installed beside the library.
+way_plugin() {
+  PATH=$system_path cmake -S "$here/plugin" -B build -D CMAKE_PREFIX_PATH="$PREFIX" >configure.log || { cat configure.log; fail cmake; }
+  PATH=$system_path cmake --build build
+  build/app build >report
+  grep -q acme.softcap report || fail "the report does not tell of acme.softcap"
+  if TIMCL_PLUGIN_PATH= build/app 2>log; then fail "the operator is known without its plugin"; fi
+  grep -q "no operator of that name" log || fail "$(cat log)"
+  [ "$(nm -D --defined-only build/libtimcl_acme_softcap.so | awk '{print $3}')" = timcl_plugin_query ] ||
+    fail "the plugin shows more than its one symbol"
+  cmake --install build >install.log
+  build/app >/dev/null
+  if [ -e "$PREFIX/bin/timcl" ]; then
+    "$PREFIX/bin/timcl" info >info
+    grep -q "acme.softcap(cap=30.0)" info || fail "timcl info: $(cat info)"
+    readelf -d "$libraries/timcl/plugins/libtimcl_acme_softcap.so" | grep -qF '[$ORIGIN/../..]' || fail "it would not find the library"
+  fi
+  rm "$libraries/timcl/plugins/libtimcl_acme_softcap.so"
+}
+
 # "half.hpp" is the installed half library, or the program's own, or an error that says so.
 way_half() {
   mkdir -p system/half own/third_party/half

@@ -172,6 +172,17 @@ TEST_F(Samples, RnnCellWaitsOncePerStep) {
   EXPECT_EQ(many.syncs - few.syncs, 10);
 }
 
+TEST_F(Samples, AttentionLooksAround) {
+  const Ran ran = Run("attention");
+  ExpectGood(ran, "attention", 1e-5);
+  EXPECT_THAT(ran.output, ContainsRegex("\nAttention#1 'around' +\\|.*expanded"));
+  // Each part, below the operator that it is a part of.
+  for (const char* part : {"Reshape", "Transpose", "Matmul", "Softmax"})
+    EXPECT_THAT(ran.output, ContainsRegex("\n  " + std::string(part) + "#1 'around'"));
+  EXPECT_THAT(ran.output, ContainsRegex("\n +0.0 +0.0 +180.0\n"));
+  EXPECT_THAT(ran.output, ContainsRegex("\n +120.0 +120.0 +300.0\n"));
+}
+
 TEST_F(Samples, CustomGemm) {
   const Ran ran = Run("custom_gemm");
   ExpectGood(ran, "custom_gemm", 1e-5);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Listings in CONTRIBUTING.md are verbatim in files that the build compiles or that tests run.
+"""Listings of CONTRIBUTING.md and other pages are verbatim in files that the build compiles or that tests run.
 
 check_contributing.py [root] prints each listing that is not; --self-test tries it on made-up files.
 A listing names its file behind the language: ```cpp src/ops/cumsum.cc. Commands (```sh) have none.
@@ -9,8 +9,14 @@ import pathlib, re, sys, tempfile
 LISTING = re.compile(r"^```(\w*)[ ]?(\S*)\n(.*?)^```$", re.M | re.S)
 
 
+PAGES = ("CONTRIBUTING.md", "docs/composed.md", "docs/plugins.md")
+
+
 def check(root):
-    name = "CONTRIBUTING.md"
+    return [violation for page in PAGES for violation in check_page(root, page)]
+
+
+def check_page(root, name):
     text = (root / name).read_text("utf-8")
     violations = []
     for match in LISTING.finditer(text):
@@ -35,9 +41,13 @@ def self_test():
         bad = [("cpp a.cc", "int a;\nint c;\n"), ("cpp a.cc", "int d;\n"), ("cpp a.cc", "nt a;\n"),
                ("cpp", "int a;\n"), ("cpp b.cc", "int a;\n"), ("sh a.cc", "make\n")]
         for listings, want in ((good, 0), (bad, len(bad)), (good + bad, len(bad))):
-            (root / "CONTRIBUTING.md").write_text("".join(listing(*l) for l in listings))
-            got = check(root)
-            assert len(got) == want, f"self-test: {want} faults expected: {got}"
+            for page in PAGES:
+                for other in PAGES:
+                    (root / other).parent.mkdir(exist_ok=True)
+                    (root / other).write_text("")
+                (root / page).write_text("".join(listing(*l) for l in listings))
+                got = check(root)
+                assert len(got) == want, f"self-test: {want} faults expected: {got}"
 
 
 if __name__ == "__main__":

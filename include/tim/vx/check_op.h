@@ -43,7 +43,7 @@ using OpMaker =
 /// does not write and writes beyond the ends of an output are found as well; so is a kernel that
 /// was refused, where the reference would run in its place.
 /// With TIMCL_CHECK=oclgrind in the environment the program starts again under Oclgrind, from its
-/// main(), and invalid accesses, data races and uninitialised reads are failures too.
+/// main(), and invalid accesses and data races are failures too.
 ///   EXPECT_EQ(CheckOp<Hswish>(), "");
 ///   EXPECT_EQ(CheckOp<Hswish>({{U8()}, {U8()}}, Hswish::ParamTuple(0.037f, 119, 0.037f, 119)),
 ///   "");

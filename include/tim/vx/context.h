@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tim/vx/status.h"
 #include "tim/vx/visibility.h"
@@ -30,6 +31,25 @@ struct ContextOptions {
   bool use_disk_cache = true;
   /// No OpenCL at all: every graph runs on the reference backend.
   bool host_only = false;
+};
+
+/// What a plugin says of itself (tim/vx/plugin.h).
+struct PluginInfo {
+  std::string file;
+  std::string name, version;
+  std::string vendor;            ///< "" if it names none
+  std::vector<std::string> ops;  ///< operators, by name
+};
+
+/// What Context::LoadPlugins looked at.
+struct PluginScan {
+  struct File {
+    std::string path;   ///< a file, or a directory that could not be read
+    Status status;      ///< success: it is loaded; else why not
+    PluginInfo plugin;  ///< as far as it is known
+  };
+  std::vector<std::string> directories;  ///< in the order in which they were looked through
+  std::vector<File> files;
 };
 
 /// Owns the device, the backends and the program cache. Its graphs keep it alive.
@@ -66,6 +86,21 @@ class TIMCL_API Context {
   /// is registered here serves operations made from now on. The default body answers one for all
   /// mocks, which no graph looks at.
   virtual OpRegistry& Ops();
+  /// Loads one plugin (docs/plugins.md), whatever the file is called, and registers all of its
+  /// operators in Ops(), or none. The library is closed after its last user: this context, its
+  /// graphs, and operations that were made by name. `loaded` receives one entry.
+  /// kNotFound: no such file; kPlugin: not a library, or not a plugin; kVersionMismatch: made for
+  /// another version; kAlreadyExists: its name or an operator is there already, both origins are
+  /// named. The default body answers kUnsupported, that of LoadPlugins too.
+  virtual Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr);
+  /// Loads the files libtimcl_*.so of each directory, sorted by name; not those of folders in it.
+  /// What comes first wins. A file that does not load stops nothing: it is in `scan`, or else in
+  /// the log.
+  virtual Status LoadPlugins(const std::vector<std::string>& dirs = DefaultPluginDirs(),
+                             PluginScan* scan = nullptr);
+  /// The directories of TIMCL_PLUGIN_PATH, which ':' separates; then timcl/plugins beside the
+  /// library, unless the variable is set and empty.
+  static std::vector<std::string> DefaultPluginDirs();
   /// Name of the chosen device; "" without one.
   virtual std::string DeviceName() const;
 };

@@ -20,6 +20,7 @@ struct DmaBufferDesc;
 class Operation;
 class CompileOption;
 class CompileReport;
+class AttrMap;
 
 /// A graph under construction, then ready to run. Made by Context::CreateGraph.
 /// Threads: one graph is used by one thread at a time; different graphs, also of one context, may
@@ -111,6 +112,12 @@ class TIMCL_API Graph {
   virtual const CompileReport& Report() const;
   /// The graph in the text form that passes are tested with.
   virtual std::string ToText() const;
+  /// Makes an operation of what the graph's context knows by this name (Context::Ops): an operator
+  /// that is built in, the app's own or a plugin's. `attrs` (tim/vx/attrs.h) are its attributes;
+  /// those left out have their defaults. Never null: what cannot be made fails Compile(), which
+  /// tells why. The default body, for mocks, returns null.
+  virtual std::shared_ptr<Operation> CreateOperation(const std::string& kind, const AttrMap& attrs);
+  std::shared_ptr<Operation> CreateOperation(const std::string& kind);
 
  protected:
   std::vector<std::shared_ptr<tim::vx::Operation>> op_vector_;

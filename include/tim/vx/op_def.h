@@ -29,6 +29,7 @@ namespace kernel {
 class Memory;
 }  // namespace kernel
 class CaseMaker;
+class Graph;
 class Operation;
 class ExpandBuilder;
 struct OpDef;
@@ -75,6 +76,8 @@ class TIMCL_API OpView {
   OpView() = default;
   OpView(const ir::Graph* graph, int node) : graph_(graph), node_(node) {}
   int id() const { return node_; }
+  /// The graph that it stands in; for the library.
+  const ir::Graph* graph() const { return graph_; }
   const OpDef& def() const;
   std::string_view kind() const;
   const std::string& name() const;
@@ -417,7 +420,8 @@ struct OpDef {
   /// Candidates in order: the first that accepts wins.
   KernelList kernels = {};
   const PointwiseRule* pointwise = nullptr;
-  /// The op in terms of other ops; used where no backend takes it whole.
+  /// The op in terms of other ops; used where no backend takes it whole. `infer` and `reference`
+  /// may then be InferByExpansion and ReferenceByExpansion. An exception becomes kInternal.
   Status (*expand)(ExpandBuilder&) = nullptr;
   LayoutRule layout = {};
   Declared declared = Declared::kTrusted;
@@ -430,6 +434,10 @@ struct OpDef {
   /// Adds what the op accepts although its caller can hardly mean it: it becomes a warning in the
   /// log and the report. Runs with all types known.
   void (*advise)(const OpView&, std::vector<std::string>* warnings) = nullptr;
+  /// What Graph::CreateOperation(name, attrs) calls for an operator that is a class (DefineOpClass
+  /// in tim/vx/op_class.h); `attrs` are by `schema`. An exception or null makes Compile() fail.
+  /// Null: a plain operation with these attributes.
+  std::shared_ptr<Operation> (*create)(Graph* graph, const AnyAttrs& attrs) = nullptr;
 };
 
 /// kInvalidType unless the operands' types match a row of the definition; the text lists the rows.
@@ -462,9 +470,17 @@ class TIMCL_API ExpandBuilder {
   /// A value between two ops, with dtype and quantization of `like`; its shape is inferred.
   virtual Value Between(const TensorType& like) = 0;
   /// Adds an op over these operands, producers first. A kind that is not registered, wrong
-  /// attributes, a value that is not there yet and one that is produced twice fail the expansion.
+  /// attributes, a value that is not there yet, one that is produced twice and operands that the op
+  /// does not take fail the expansion. What is added after a failure counts for nothing.
   virtual void Add(std::string_view kind, const AttrMap& attrs, const std::vector<Value>& inputs,
                    const std::vector<Value>& outputs) = 0;
+  /// The same for an operation that was made without a graph, of any class; it is kept. Operators
+  /// that are registered mean what their name means, as everywhere.
+  virtual void Add(std::shared_ptr<const Operation> part, const std::vector<Value>& inputs,
+                   const std::vector<Value>& outputs) = 0;
+  /// The type of an input, of a constant, or of what an op added before produces. Asking for
+  /// another ends the expansion with an error.
+  virtual const TensorType& TypeOf(Value value) = 0;
 
   /// A float32 constant of one element.
   Value Constant(float value);
@@ -474,7 +490,32 @@ class TIMCL_API ExpandBuilder {
   /// Adds an op with one result, which is output `output` of the expanded op.
   void AddTo(size_t output, std::string_view kind, const AttrMap& attrs,
              const std::vector<Value>& inputs);
+
+  // The same by class, with the arguments that Graph::CreateOperation takes:
+  //   auto weights = b.Add<ops::Softmax>({scores}, like, 1.0f, 0);
+  // Classes derived from CustomOpBase and ComposedOp are ops like any other.
+  template <class Op, class... Args>
+  Value Add(const std::vector<Value>& inputs, const TensorType& like, Args... args) {
+    const Value out = Between(like);
+    AddAll<Op>(inputs, {out}, args...);
+    return out;
+  }
+  template <class Op, class... Args>
+  void AddTo(size_t output, const std::vector<Value>& inputs, Args... args) {
+    AddAll<Op>(inputs, {out(output)}, args...);
+  }
+  /// An op with several results.
+  template <class Op, class... Args>
+  void AddAll(const std::vector<Value>& inputs, const std::vector<Value>& outputs, Args... args) {
+    Add(std::make_shared<Op>(static_cast<Graph*>(nullptr), args...), inputs, outputs);
+  }
 };
+
+/// For OpDef::infer and OpDef::reference of ops that `expand`: what the parts compute, by their own
+/// rules and references. The latter is kUnsupported where a part has no reference.
+TIMCL_API Result<Shapes> InferByExpansion(const OpView& op);
+TIMCL_API Status ReferenceByExpansion(const OpView& op, const ref::Inputs& inputs,
+                                      ref::Outputs& outputs);
 
 /// The attributes of an operation that the user made; for Clone.
 TIMCL_API const AnyAttrs& AttrsOf(const Operation& op);
@@ -506,6 +547,8 @@ class TIMCL_API OpRegistry {
   Status Register(const OpDef& def, OnDuplicate on_duplicate = OnDuplicate::kError);
   /// Operations share the ownership: a definition lives as long as the last op that uses it.
   Status Register(std::shared_ptr<const OpDef> def, OnDuplicate on_duplicate = OnDuplicate::kError);
+  /// All of them, or none and the reason.
+  Status RegisterAll(const std::vector<std::shared_ptr<const OpDef>>& defs);
   std::shared_ptr<const OpDef> Find(std::string_view name) const;
   std::vector<std::shared_ptr<const OpDef>> All() const;  // by name
   void Add(const OpDef& def) { (void)Register(def); }

@@ -83,7 +83,9 @@ class ReferenceBackend : public Backend {
 
   Status Partition(const GraphView& graph, Selection* selection) override {
     for (const OpView& op : graph.Ops()) {
-      if (op.def().reference != nullptr) {
+      if (op.def().reference == ReferenceByExpansion) {
+        selection->OnlyExpanded(op, "its parts have references");
+      } else if (op.def().reference != nullptr) {
         selection->Select(op);
       } else {
         selection->Reject(op, "the op has no reference function");

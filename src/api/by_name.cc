@@ -1,0 +1,146 @@
+// Operations made by the name of their operator.
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "api/graph.h"
+#include "api/op_impl.h"
+#include "tim/vx/op_class.h"
+
+namespace tim::vx {
+namespace {
+
+/// Of an operator whose definition and attributes say all of it; or one that could not be made.
+class NamedOperation : public Operation {
+ public:
+  NamedOperation(Graph* graph, std::shared_ptr<const OpDef> def, AnyAttrs attrs) {
+    SetRuntimeDef(graph, std::move(def), std::move(attrs));
+  }
+  std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override {
+    return CloneByName(*this, *graph);
+  }
+};
+
+/// A definition with strings of its own, in the place of another that it keeps alive.
+struct OwnedDef {
+  std::shared_ptr<const OpDef> base, registered;
+  std::string name;
+  OpDef def;
+};
+
+/// For the label of an operation that could not be made.
+std::shared_ptr<const OpDef> UnknownDef(const std::string& kind) {
+  auto owned = std::make_shared<OwnedDef>();
+  owned->name = kind;
+  owned->def.name = owned->name;
+  return {owned, &owned->def};
+}
+
+/// What a class made at run time, under the name by which it was asked for.
+std::shared_ptr<const OpDef> Renamed(std::shared_ptr<const OpDef> def,
+                                     std::shared_ptr<const OpDef> registered) {
+  auto owned = std::make_shared<OwnedDef>();
+  owned->def = *def;
+  owned->def.name = registered->name;
+  owned->def.version = registered->version;
+  owned->def.origin = registered->origin;
+  owned->base = std::move(def);
+  owned->registered = std::move(registered);
+  return {owned, &owned->def};
+}
+
+Result<AnyAttrs> Parse(const OpDef& def, const AttrMap& attrs) {
+  if (def.schema == nullptr) {
+    if (attrs.size() == 0) return AnyAttrs();
+    return Status::Error(
+        Code::kInvalidArgument,
+        fmt::format("unknown attribute '{}' (there are none)", attrs.begin()->first));
+  }
+  TIMCL_ASSIGN(std::shared_ptr<const void> data, def.schema->from_map(attrs));
+  return AnyAttrs(def.schema, std::move(data));
+}
+
+/// What the author's function makes. It may belong to a plugin: the result owns the definition, and
+/// with it the library, until the object is destroyed.
+Result<std::shared_ptr<Operation>> Create(Graph* graph, std::shared_ptr<const OpDef> def,
+                                          const AnyAttrs& attrs) {
+  std::shared_ptr<Operation> made;
+  try {
+    made = def->create(graph, attrs);
+  } catch (const std::exception& e) {
+    return Status::Error(Code::kPlugin, fmt::format("its creation threw: {}", e.what()));
+  } catch (...) {
+    return Status::Error(Code::kPlugin, "its creation threw an exception of unknown type");
+  }
+  if (made == nullptr || made->impl() == nullptr) {
+    return Status::Error(Code::kPlugin,
+                         fmt::format("its creation by '{}' returned null", def->origin));
+  }
+  Operation* const raw = made.get();
+  auto release = [made = std::move(made), def = std::move(def)](Operation*) mutable {
+    made.reset();
+    def.reset();
+  };
+  return std::shared_ptr<Operation>(raw, std::move(release));
+}
+
+}  // namespace
+
+std::shared_ptr<Operation> GraphImpl::MakeByName(const std::shared_ptr<const OpDef>& def,
+                                                 const AttrMap& attrs) {
+  Result<AnyAttrs> parsed = Parse(*def, attrs);
+  Status why = parsed.status();
+  std::shared_ptr<Operation> op;
+  if (parsed.ok() && def->create != nullptr) {
+    Result<std::shared_ptr<Operation>> made = Create(this, def, *parsed);
+    why = made.status();
+    if (made.ok()) {
+      op = std::move(*made);
+      op->impl()->def = Renamed(op->impl()->def, def);
+    }
+  } else if (parsed.ok()) {
+    op = std::make_shared<NamedOperation>(this, def, *parsed);
+  }
+  if (!why.ok()) {
+    op = std::make_shared<NamedOperation>(this, UnknownDef(std::string(def->name)), AnyAttrs());
+    op->impl()->creation = why;
+  }
+  op->impl()->registered = def;
+  op->impl()->given = parsed.ok() ? parsed->Map() : attrs;
+  op_vector_.push_back(op);
+  Edited();
+  return op;
+}
+
+std::shared_ptr<Operation> GraphImpl::CreateOperation(const std::string& kind,
+                                                      const AttrMap& attrs) {
+  if (const auto def = ops().Find(kind)) return MakeByName(def, attrs);
+  auto op = std::make_shared<NamedOperation>(this, UnknownDef(kind), AnyAttrs());
+  op->impl()->creation = Status::Error(
+      Code::kNotFound,
+      "this context knows no operator of that name; Context::Ops() has those that there are, and "
+      "Context::LoadPlugins() and OpRegistry::Register() add to them");
+  op->impl()->registered = op->impl()->def;
+  op->impl()->given = attrs;
+  op_vector_.push_back(op);
+  Edited();
+  return op;
+}
+
+std::shared_ptr<Operation> CloneByName(const Operation& op, Graph& graph) {
+  auto* target = dynamic_cast<GraphImpl*>(&graph);
+  const OpImpl* impl = op.impl().get();
+  if (target == nullptr || impl == nullptr || impl->registered == nullptr) return nullptr;
+  if (impl->registered->create == nullptr && impl->creation.ok()) {
+    auto copy = std::make_shared<NamedOperation>(target, impl->registered, impl->attrs);
+    copy->impl()->registered = impl->registered;
+    target->OpVector().push_back(copy);
+    target->Edited();
+    return copy;
+  }
+  auto copy = target->MakeByName(impl->registered, impl->given);
+  if (!impl->creation.ok()) copy->impl()->creation = impl->creation;
+  return copy;
+}
+
+}  // namespace tim::vx
