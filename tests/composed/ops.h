@@ -85,15 +85,24 @@ class Axpy2ByName : public ComposedOp<Axpy2ByName, AxpyAttrs> {
   }
 };
 
-/// hswish(x) + hswish(-x): of the custom operator, whose kernel is OpenCL C of a user's.
+/// The custom operator without its reference: an OpenCL kernel and nothing else.
+class KernelAlone : public custom_ops::Hswish {
+ public:
+  explicit KernelAlone(Graph* graph) : Hswish(graph) { SetReference(nullptr); }
+  std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override {
+    return graph->CreateOperation<KernelAlone>();
+  }
+};
+
+/// hswish(x) + hswish(-x): of a custom operator, whose kernel is OpenCL C of a user's.
 class SwishBothWays : public ComposedOp<SwishBothWays> {
  public:
   using ComposedOp::ComposedOp;
   static void Define(OpDef& def) { def.name = "SwishBothWays"; }
   static Status Expand(ExpandBuilder& b) {
-    const auto there = b.Add<custom_ops::Hswish>({b.in(0)}, kF32);
+    const auto there = b.Add<KernelAlone>({b.in(0)}, kF32);
     const auto minus = b.Add<ops::Multiply>({b.in(0), b.Constant(-1.0f)}, kF32);
-    const auto back = b.Add<custom_ops::Hswish>({minus}, kF32);
+    const auto back = b.Add<KernelAlone>({minus}, kF32);
     b.AddTo<ops::Add>(0, {there, back});
     return Status();
   }
