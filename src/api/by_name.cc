@@ -49,17 +49,6 @@ std::shared_ptr<const OpDef> Renamed(std::shared_ptr<const OpDef> def,
   return {owned, &owned->def};
 }
 
-Result<AnyAttrs> Parse(const OpDef& def, const AttrMap& attrs) {
-  if (def.schema == nullptr) {
-    if (attrs.size() == 0) return AnyAttrs();
-    return Status::Error(
-        Code::kInvalidArgument,
-        fmt::format("unknown attribute '{}' (there are none)", attrs.begin()->first));
-  }
-  TIMCL_ASSIGN(std::shared_ptr<const void> data, def.schema->from_map(attrs));
-  return AnyAttrs(def.schema, std::move(data));
-}
-
 /// What the author's function makes. It may belong to a plugin: the result owns the definition, and
 /// with it the library, until the object is destroyed.
 Result<std::shared_ptr<Operation>> Create(Graph* graph, std::shared_ptr<const OpDef> def,
@@ -86,45 +75,47 @@ Result<std::shared_ptr<Operation>> Create(Graph* graph, std::shared_ptr<const Op
 
 }  // namespace
 
-std::shared_ptr<Operation> GraphImpl::MakeByName(const std::shared_ptr<const OpDef>& def,
-                                                 const AttrMap& attrs) {
-  Result<AnyAttrs> parsed = Parse(*def, attrs);
-  Status why = parsed.status();
-  std::shared_ptr<Operation> op;
-  if (parsed.ok() && def->create != nullptr) {
-    Result<std::shared_ptr<Operation>> made = Create(this, def, *parsed);
-    why = made.status();
-    if (made.ok()) {
-      op = std::move(*made);
-      op->impl()->def = Renamed(op->impl()->def, def);
-    }
-  } else if (parsed.ok()) {
-    op = std::make_shared<NamedOperation>(this, def, *parsed);
-  }
-  if (!why.ok()) {
-    op = std::make_shared<NamedOperation>(this, UnknownDef(std::string(def->name)), AnyAttrs());
-    op->impl()->creation = why;
-  }
-  op->impl()->registered = def;
-  op->impl()->given = parsed.ok() ? parsed->Map() : attrs;
+std::shared_ptr<Operation> GraphImpl::Keep(std::shared_ptr<Operation> op,
+                                           std::shared_ptr<const OpDef> registered, AttrMap given) {
+  op->impl()->registered = std::move(registered);
+  op->impl()->given = std::move(given);
   op_vector_.push_back(op);
   Edited();
   return op;
 }
 
+std::shared_ptr<Operation> GraphImpl::KeepFailed(const std::string& kind, Status why,
+                                                 std::shared_ptr<const OpDef> registered,
+                                                 const AttrMap& given) {
+  auto op = std::make_shared<NamedOperation>(this, UnknownDef(kind), AnyAttrs());
+  op->impl()->creation = std::move(why);
+  if (registered == nullptr) registered = op->impl()->def;
+  return Keep(std::move(op), std::move(registered), given);
+}
+
+std::shared_ptr<Operation> GraphImpl::MakeByName(const std::shared_ptr<const OpDef>& def,
+                                                 const AttrMap& attrs) {
+  const std::string kind(def->name);
+  Result<AnyAttrs> parsed = AnyAttrs::From(def->schema, attrs);
+  if (!parsed.ok()) return KeepFailed(kind, parsed.status(), def, attrs);
+  if (def->create == nullptr)
+    return Keep(std::make_shared<NamedOperation>(this, def, *parsed), def, parsed->Map());
+  Result<std::shared_ptr<Operation>> made = Create(this, def, *parsed);
+  if (!made.ok()) return KeepFailed(kind, made.status(), def, parsed->Map());
+  (*made)->impl()->def = Renamed((*made)->impl()->def, def);
+  return Keep(std::move(*made), def, parsed->Map());
+}
+
 std::shared_ptr<Operation> GraphImpl::CreateOperation(const std::string& kind,
                                                       const AttrMap& attrs) {
   if (const auto def = ops().Find(kind)) return MakeByName(def, attrs);
-  auto op = std::make_shared<NamedOperation>(this, UnknownDef(kind), AnyAttrs());
-  op->impl()->creation = Status::Error(
-      Code::kNotFound,
-      "this context knows no operator of that name; Context::Ops() has those that there are, and "
-      "Context::LoadPlugins() and OpRegistry::Register() add to them");
-  op->impl()->registered = op->impl()->def;
-  op->impl()->given = attrs;
-  op_vector_.push_back(op);
-  Edited();
-  return op;
+  return KeepFailed(
+      kind,
+      Status::Error(
+          Code::kNotFound,
+          "this context knows no operator of that name; Context::Ops() has those that there are, "
+          "and Context::LoadPlugins() and OpRegistry::Register() add to them"),
+      nullptr, attrs);
 }
 
 std::shared_ptr<Operation> CloneByName(const Operation& op, Graph& graph) {
@@ -132,11 +123,8 @@ std::shared_ptr<Operation> CloneByName(const Operation& op, Graph& graph) {
   const OpImpl* impl = op.impl().get();
   if (target == nullptr || impl == nullptr || impl->registered == nullptr) return nullptr;
   if (impl->registered->create == nullptr && impl->creation.ok()) {
-    auto copy = std::make_shared<NamedOperation>(target, impl->registered, impl->attrs);
-    copy->impl()->registered = impl->registered;
-    target->OpVector().push_back(copy);
-    target->Edited();
-    return copy;
+    return target->Keep(std::make_shared<NamedOperation>(target, impl->registered, impl->attrs),
+                        impl->registered, impl->given);
   }
   auto copy = target->MakeByName(impl->registered, impl->given);
   if (!impl->creation.ok()) copy->impl()->creation = impl->creation;

@@ -17,6 +17,7 @@
 
 #include "api/tensor.h"
 #include "base/env.h"
+#include "ref/compare.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/operation.h"
 #include "tim/vx/ops/custom_base.h"
@@ -27,24 +28,7 @@ namespace {
 constexpr size_t kGuard = 256, kAlign = 4096;  // bytes
 constexpr int kRandomCases = 2;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers with every standard library.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  double Uniform(double lo, double hi) {
-    return lo + (hi - lo) * static_cast<double>(Next() >> 11) * 0x1p-53;
-  }
-
- private:
-  uint64_t state_;
-};
-
+using ref::Random;
 using Bytes = std::vector<std::byte>;
 
 Bytes Draw(const TensorType& type, double lo, double hi, uint64_t seed) {
@@ -65,23 +49,6 @@ Bytes Draw(const TensorType& type, double lo, double hi, uint64_t seed) {
   return data;
 }
 
-/// Distance from |x| to the next larger float of the type.
-double UlpOf(DataType dtype, double x) {
-  const int mantissa = dtype == DataType::FLOAT16 ? 10 : 23;
-  const int least = dtype == DataType::FLOAT16 ? -14 : -126;
-  if (x == 0 || !std::isfinite(x)) return std::ldexp(1.0, least - mantissa);
-  return std::ldexp(1.0, std::max(std::ilogb(std::fabs(x)), least) - mantissa);
-}
-
-std::string Position(const Shape& shape, int64_t i) {
-  std::string text = "[";
-  for (size_t d = 0; d < shape.rank(); ++d) {
-    text += fmt::format("{}{}", d ? "," : "", i % shape[d]);
-    i /= shape[d];
-  }
-  return text + "]";
-}
-
 /// "" when `got` is within the tolerance of `expected`.
 std::string Compare(const TensorType& type, const Bytes& expected, const void* got,
                     const Tolerance& tolerance) {
@@ -93,7 +60,7 @@ std::string Compare(const TensorType& type, const Bytes& expected, const void* g
     }
   }
   for (int64_t i = 0; i < want.count(); ++i) {
-    const std::string at = Position(type.shape, i);
+    const std::string at = ref::PositionOf(type.shape, i);
     if (IsInteger(type.dtype)) {
       const int64_t a = have.Raw(i), b = want.Raw(i);
       // As unsigned numbers: the difference of two int64 may not fit one.
@@ -105,8 +72,9 @@ std::string Compare(const TensorType& type, const Bytes& expected, const void* g
     }
     const double a = have.At(i), b = want.At(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    const double allowed = std::max(
-        tolerance.ulp * UlpOf(type.dtype, std::max(std::fabs(b), largest)), tolerance.absolute);
+    const double allowed =
+        std::max(tolerance.ulp * ref::UlpOf(type.dtype, std::max(std::fabs(b), largest)),
+                 tolerance.absolute);
     if (std::fabs(a - b) <= allowed) continue;  // false for NaN and infinity
     return fmt::format(
         "element {}: the kernel gives {:.9g}, the reference {:.9g} (allowed: {:.3g})", at, a, b,
@@ -200,17 +168,21 @@ class Checker {
     if (descriptor < 0) return "TIMCL_CHECK: no file can be made in /tmp";
     close(descriptor);
     words.push_back(log);
-    std::error_code error;
     for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
     if (words.size() < 9) return "TIMCL_CHECK: /proc/self/cmdline cannot be read";
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
+    const std::string device = env.Get(base::Env::kDevice);
     setenv("TIMCL_CHECK_LOG", log.c_str(), 1);
     setenv("TIMCL_DEVICE", "Oclgrind", 1);
     fflush(nullptr);
     execvp(arguments[0], arguments.data());
+    // Still here: as it was.
+    unlink(log.c_str());
     unsetenv("TIMCL_CHECK_LOG");
+    env.IsSet(base::Env::kDevice) ? setenv("TIMCL_DEVICE", device.c_str(), 1)
+                                  : unsetenv("TIMCL_DEVICE");
     return "TIMCL_CHECK: oclgrind cannot be started (apt-get install oclgrind)";
   }
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
+#include <vector>
 
 namespace tim::vx {
 namespace {
@@ -42,13 +43,14 @@ std::string CompileReport::ToText() const {
       lines.push_back({{indent + op.op, KindOf(op), op.backend, op.kernel, op.reason}, &op});
     };
     // The parts of a composed op stand together, where the first of them runs.
-    std::set<std::string> wholes;
+    std::map<std::string, std::vector<const OpPlacement*>> parts;
+    for (const OpPlacement& op : ops) parts[op.part_of].push_back(&op);
     for (const OpPlacement& op : ops) {
-      if (op.part_of.empty()) add(op, "");
-      if (op.part_of.empty() || !wholes.insert(op.part_of).second) continue;
-      lines.push_back({{op.part_of, "", "", "expanded", ""}, nullptr});
-      for (const OpPlacement& part : ops) {
-        if (part.part_of == op.part_of) add(part, "  ");
+      if (op.part_of.empty()) {
+        add(op, "");
+      } else if (const auto& own = parts[op.part_of]; own.front() == &op) {
+        lines.push_back({{op.part_of, "", "", "expanded", ""}, nullptr});
+        for (const OpPlacement* part : own) add(*part, "  ");
       }
     }
     std::array<size_t, kColumns> widths{};

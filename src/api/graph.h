@@ -74,6 +74,13 @@ class GraphImpl : public Graph {
   /// An operation of a definition, in the graph.
   std::shared_ptr<Operation> MakeByName(const std::shared_ptr<const OpDef>& def,
                                         const AttrMap& attrs);
+  /// Takes in what was made by name.
+  std::shared_ptr<Operation> Keep(std::shared_ptr<Operation> op,
+                                  std::shared_ptr<const OpDef> registered, AttrMap given);
+  /// In its place where that failed: Compile() says why. `registered` null: nobody knows the name.
+  std::shared_ptr<Operation> KeepFailed(const std::string& kind, Status why,
+                                        std::shared_ptr<const OpDef> registered,
+                                        const AttrMap& given);
   static std::string LabelOf(const Operation& op);
   /// "'main' f32[4]", or the type alone for a tensor without name.
   static std::string LabelOf(const TensorImpl& tensor);

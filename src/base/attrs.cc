@@ -220,4 +220,16 @@ std::vector<std::string> attrs_detail::SplitNames(const char* text) {
   }
 }
 
+Result<AnyAttrs> AnyAttrs::From(const AttrSchema* schema, const AttrMap& map) {
+  if (schema == nullptr) {
+    if (map.size() == 0) return AnyAttrs();
+    return Status::Error(
+        Code::kInvalidArgument,
+        fmt::format("unknown attribute '{}' (there are none)", map.begin()->first));
+  }
+  auto data = schema->from_map(map);
+  if (!data.ok()) return data.status();
+  return AnyAttrs(schema, std::move(*data));
+}
+
 }  // namespace tim::vx

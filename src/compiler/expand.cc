@@ -64,20 +64,13 @@ class Builder : public ExpandBuilder {
           op_.Error(Code::kNotFound, fmt::format("its expansion names the unknown op '{}'", kind)));
       return;
     }
-    if (n.def->schema != nullptr) {
-      auto parsed = n.def->schema->from_map(attrs);
-      if (!parsed.ok()) {
-        Fail(op_.Error(parsed.status().code(),
-                       fmt::format("its expansion into {}: {}", kind, parsed.status().detail())));
-        return;
-      }
-      n.attrs = AnyAttrs(n.def->schema, *parsed);
-    } else if (attrs.size() != 0) {
-      Fail(op_.Error(Code::kInvalidArgument,
-                     fmt::format("its expansion into {}: unknown attribute '{}' (there are none)",
-                                 kind, attrs.begin()->first)));
+    auto parsed = AnyAttrs::From(n.def->schema, attrs);
+    if (!parsed.ok()) {
+      Fail(op_.Error(parsed.status().code(),
+                     fmt::format("its expansion into {}: {}", kind, parsed.status().detail())));
       return;
     }
+    n.attrs = std::move(*parsed);
     AddNode(std::move(n), inputs, outputs);
   }
 
@@ -258,10 +251,10 @@ struct Parts {
   std::vector<int> inputs, outputs;  // values of the whole
 };
 
-Status MakeParts(const OpView& op, Parts* parts) {
-  const auto& ops = op.graph()->ops();
+Status MakeParts(const OpView& op, const ir::Graph& graph, Parts* parts) {
+  const auto& ops = graph.ops();
   if (ops == nullptr) return op.Error(Code::kInternal, "there is no table to look up its parts in");
-  const int id = CopyAlone(*op.graph(), op.id(), &parts->graph);
+  const int id = CopyAlone(graph, op.id(), &parts->graph);
   parts->graph.set_ops(ops);
   parts->inputs = parts->graph.node(id).inputs;
   parts->outputs = parts->graph.node(id).outputs;
@@ -294,7 +287,7 @@ namespace tim::vx {
 
 Result<Shapes> InferByExpansion(const OpView& op) {
   compiler::Parts parts;
-  TIMCL_TRY(compiler::MakeParts(op, &parts));
+  TIMCL_TRY(compiler::MakeParts(op, *op.graph_, &parts));
   Shapes shapes;
   for (const int v : parts.outputs) shapes.push_back(parts.graph.value(v).type.shape);
   return shapes;
@@ -302,7 +295,7 @@ Result<Shapes> InferByExpansion(const OpView& op) {
 
 Status ReferenceByExpansion(const OpView& op, const ref::Inputs& inputs, ref::Outputs& outputs) {
   compiler::Parts parts;
-  TIMCL_TRY(compiler::MakeParts(op, &parts));
+  TIMCL_TRY(compiler::MakeParts(op, *op.graph_, &parts));
   const ir::Graph& graph = parts.graph;
   std::map<int, ref::Input> known;  // by value
   for (size_t i = 0; i < inputs.size(); ++i) known[parts.inputs[i]] = inputs[i];

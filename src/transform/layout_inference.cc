@@ -306,10 +306,9 @@ class Inference {
                                           const LayoutPlan& plan,
                                           Declarations declarations = Declarations::kHeeded) {
     if (!plan.rewritten) return Infer(op, vx::AttrsOf(op), operands, plan, declarations);
-    const vx::AttrSchema* schema = vx::AttrsOf(op).schema();
-    auto data = schema->from_map(plan.attrs);
-    if (!data.ok()) return data.status().AtOp(LabelOf(op));
-    return Infer(op, vx::AnyAttrs(schema, std::move(*data)), operands, plan, declarations);
+    const auto attrs = vx::AnyAttrs::From(vx::AttrsOf(op).schema(), plan.attrs);
+    if (!attrs.ok()) return attrs.status().AtOp(LabelOf(op));
+    return Infer(op, *attrs, operands, plan, declarations);
   }
 
   /// The orders in which the data of an op are there, those of the first operand first; the user's

@@ -36,12 +36,6 @@ OpDef Define(const char* name, const char* origin = "test") {
   return def;
 }
 
-std::shared_ptr<Context> HostContext() {
-  ContextOptions options;
-  options.host_only = true;
-  return Context::Create(options);
-}
-
 /// An operator of the app's own.
 class Mine : public Operation {
  public:
@@ -53,7 +47,7 @@ class Mine : public Operation {
 };
 
 TEST(OpRegistryTest, ADuplicateNamesBothOrigins) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   const Status s = context->Ops().Register(Define("Relu", "libfoo.so"));
   EXPECT_EQ(s.code(), Code::kAlreadyExists);
   EXPECT_THAT(s.message(),
@@ -74,7 +68,7 @@ TEST(OpRegistryTest, ADuplicateNamesBothOrigins) {
 }
 
 TEST(OpRegistryTest, AnOverrideReachesTypedClasses) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   auto graph = context->CreateGraph();
   auto x = Input(graph, {2}), before = Output(graph, {2}), after = Output(graph, {2});
   auto abs = Output(graph, {2});
@@ -91,11 +85,11 @@ TEST(OpRegistryTest, AnOverrideReachesTypedClasses) {
   for (const OpPlacement& p : graph->Report().ops) origins.push_back(p.op + " " + p.origin);
   EXPECT_THAT(origins, ElementsAre("Relu#1 built-in", "Relu#2 test", "Abs#3 built-in"));
   // Other contexts have tables of their own.
-  EXPECT_STREQ(HostContext()->Ops().Find("Relu")->origin, "built-in");
+  EXPECT_STREQ(NewHostContext()->Ops().Find("Relu")->origin, "built-in");
 }
 
 TEST(OpRegistryTest, AnAppsOwnClassNeedsNoRegistration) {
-  auto graph = HostContext()->CreateGraph();
+  auto graph = NewHostContext()->CreateGraph();
   auto x = Input(graph, {2}), y = Output(graph, {2});
   const OpDef def = Define("Own", "app");
   (*graph->CreateOperation<Mine>(def)).BindInput(x).BindOutput(y);
@@ -126,7 +120,7 @@ Status AxisAndBeta(const OpView& op, const ref::Inputs&, ref::Outputs& out) {
 }
 
 GraphPtr SoftmaxBy(const AttrSchema* schema, TensorPtr* y) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   OpDef def = Define("Softmax");
   def.schema = schema;
   def.reference = AxisAndBeta;
@@ -206,7 +200,7 @@ TEST(OpRegistryTest, ADefinitionLivesAsLongAsAnOpThatUsesIt) {
   auto owned = std::make_shared<Owned>();
   owned->def = Define(owned->name.c_str());
   const std::weak_ptr<Owned> watch = owned;
-  auto context = HostContext();
+  auto context = NewHostContext();
   auto& ops = context->Ops();
   ASSERT_TRUE(ops.Register(std::shared_ptr<const OpDef>(owned, &owned->def)).ok());
   auto graph = context->CreateGraph();
@@ -265,7 +259,7 @@ TEST(OpRegistryTest, AnyNumberOfKernelCandidates) {
 }
 
 TEST(OpRegistryTest, OpsAreRegisteredWhileOthersBuildAndCompile) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   std::atomic<bool> stop{false};
   std::thread writer([&] {
     for (int i = 0; !stop; ++i) {

@@ -267,7 +267,7 @@ TEST(ComposedErrors, AnOpThatExpandsIntoItself) {
   def.infer = ShapeOfInput;
   ASSERT_TRUE(context->Ops().Register(def).ok());
   graph = context->CreateGraph();
-  Bind<Named>(graph, {Input(graph, {2})}, {Output(graph, {2})}, context, "Made", AttrMap());
+  graph->CreateOperation("Made")->BindInput(Input(graph, {2})).BindOutput(Output(graph, {2}));
   EXPECT_FALSE(graph->Compile());
   EXPECT_EQ(graph->LastStatus().code(), Code::kInvalidGraph);
   EXPECT_THAT(graph->LastStatus().message(),
@@ -309,15 +309,6 @@ TEST(ComposedRecursion, OverSmallerOperandsComesToAnEnd) {
 
 // ---------------------------------------------------------------------------------------- names
 
-class CalledRelu : public ComposedOp<CalledRelu> {
- public:
-  using ComposedOp::ComposedOp;
-  static void Define(OpDef& def) { def.name = "Relu"; }
-  static Status Expand(ExpandBuilder& b) {
-    b.AddTo<ops::Abs>(0, {b.in(0)});
-    return Status();
-  }
-};
 Status PartCalledRelu(ExpandBuilder& b) {
   b.AddTo<CalledRelu>(0, {b.in(0)});
   return Status();

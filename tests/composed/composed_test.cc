@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "composed/ops.h"
+#include "support/cwhn_convolutions.h"
 #include "support/host_backend.h"
 #include "tim/transform/layout_inference.h"
 #include "tim/vx/ops/conv2d.h"
@@ -218,7 +219,7 @@ TEST_P(Composed, ByNameAndByClassAlike) {
   std::vector<TensorPtr> z;
   for (int i = 0; i < 4; ++i) z.push_back(Output(graph_, {4}));
   Bind<Axpy>(graph_, {x, y}, {z[0]}, AxpyAttrs{0.5f});
-  Bind<Named>(graph_, {x, y}, {z[1]}, context, "Axpy", AttrMap{{"a", 0.5}});
+  graph_->CreateOperation("Axpy", {{"a", 0.5}})->BindInputs({x, y}).BindOutput(z[1]);
   Bind<Axpy2>(graph_, {x, y}, {z[2]}, AxpyAttrs{0.5f});
   Bind<Axpy2ByName>(graph_, {x, y}, {z[3]}, AxpyAttrs{0.5f});
   Run();
@@ -232,15 +233,6 @@ TEST_P(Composed, ByNameAndByClassAlike) {
 TEST_P(Composed, OverridesReachThePartsOfAComposedOp) {
   auto context = GetParam() ? Context::Create() : NewHostContext();
   // From now on Relu is |x|, wherever its name stands.
-  class Other : public ComposedOp<Other> {
-   public:
-    using ComposedOp::ComposedOp;
-    static void Define(OpDef& def) { def.name = "Relu"; }
-    static Status Expand(ExpandBuilder& b) {
-      b.AddTo<ops::Abs>(0, {b.in(0)});
-      return Status();
-    }
-  };
   class UsesRelu : public ComposedOp<UsesRelu> {
    public:
     using ComposedOp::ComposedOp;
@@ -250,13 +242,13 @@ TEST_P(Composed, OverridesReachThePartsOfAComposedOp) {
       return Status();
     }
   };
-  ASSERT_TRUE(Other::Register(context->Ops(), OpRegistry::OnDuplicate::kOverride).ok());
+  ASSERT_TRUE(CalledRelu::Register(context->Ops(), OpRegistry::OnDuplicate::kOverride).ok());
   graph_ = context->CreateGraph();
   auto x = Input(graph_, {2});
   std::vector<TensorPtr> y;
   for (int i = 0; i < 3; ++i) y.push_back(Output(graph_, {2}));
   Bind<ops::Relu>(graph_, {x}, {y[0]});
-  Bind<Other>(graph_, {x}, {y[1]});
+  Bind<CalledRelu>(graph_, {x}, {y[1]});
   Bind<UsesRelu>(graph_, {x}, {y[2]});
   ASSERT_TRUE(Write<float>(x, {-3, 2}));
   Run();
@@ -332,18 +324,10 @@ template <class Op>
 void ExpectBetweenConvolutions(size_t transposes) {
   for (std::shared_ptr<Context> context : {SharedContext(), HostContext()}) {
     const GraphPtr graph = context->CreateGraph();
-    const ShapeType shape = {3, 5, 4, 1};
-    auto x = Input(graph, shape), a = Between(graph), b = Between(graph);
-    auto y = Output(graph, shape);
-    std::vector<float> twice(9, 0.0f);
-    for (size_t c = 0; c < 3; ++c) twice[4 * c] = 2;
-    const auto kernel = Constant(graph, {3, 1, 1, 3}, twice);
-    const std::array<uint32_t, 2> one = {1, 1};
-    Bind<ops::Conv2d>(graph, {x, kernel}, {a}, PadType::VALID, one, one, 0, DataLayout::CWHN,
-                      DataLayout::IcWHOc);
-    Bind<Op>(graph, {a, x}, {b}, 3.0f)->SetName("mine");
-    Bind<ops::Conv2d>(graph, {b, kernel}, {y}, PadType::VALID, one, one, 0, DataLayout::CWHN,
-                      DataLayout::IcWHOc);
+    const auto [x, y] = BetweenCwhnConvolutions(
+        graph, [&graph](const TensorPtr& given, const TensorPtr& a, const TensorPtr& b) {
+          Bind<Op>(graph, {a, given}, {b}, 3.0f)->SetName("mine");
+        });
     const auto [inferred, map] = transform::LayoutInference(graph, context);
     ASSERT_TRUE(inferred->Compile()) << inferred->LastStatus().message();
     const auto data = Numbers(60, 9);

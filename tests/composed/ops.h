@@ -108,36 +108,16 @@ class SwishBothWays : public ComposedOp<SwishBothWays> {
   }
 };
 
-/// An operation of which only the name of its kind is known.
-class Named : public Operation {
+/// A composed op that takes a built-in one's name.
+class CalledRelu : public ComposedOp<CalledRelu> {
  public:
-  Named(Graph* graph, const std::shared_ptr<Context>& context, const char* name, AttrMap attrs)
-      : def_(context->Ops().Find(name)) {
-    auto data = def_->schema->from_map(attrs);
-    SetRuntimeDef(graph, def_, AnyAttrs(def_->schema, data.ok() ? *data : nullptr));
+  using ComposedOp::ComposedOp;
+  static void Define(OpDef& def) { def.name = "Relu"; }
+  static Status Expand(ExpandBuilder& b) {
+    b.AddTo<ops::Abs>(0, {b.in(0)});
+    return Status();
   }
-  std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>&) const override { return nullptr; }
-
- private:
-  std::shared_ptr<const OpDef> def_;
 };
-
-/// With all built-in operators on the reference backend.
-inline const std::shared_ptr<Context>& HostContext() {
-  static const std::shared_ptr<Context> context = [] {
-    ContextOptions options;
-    options.host_only = true;
-    return Context::Create(options);
-  }();
-  return context;
-}
-
-/// Of its own, for tests that change it.
-inline std::shared_ptr<Context> NewHostContext() {
-  ContextOptions options;
-  options.host_only = true;
-  return Context::Create(options);
-}
 
 }  // namespace tim::vx::test
 

@@ -1,14 +1,13 @@
 // Custom operators in layout inference: with a rule of their own and without.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 
 #include "hswish.h"
 #include "support/api_support.h"
+#include "support/cwhn_convolutions.h"
 #include "tim/transform/layout_inference.h"
 #include "tim/vx/op_def.h"
-#include "tim/vx/ops/conv2d.h"
 
 namespace tim::vx::test {
 namespace {
@@ -31,18 +30,9 @@ template <class Op>
 size_t Transposes() {
   auto context = SharedContext();
   auto graph = context->CreateGraph();
-  const ShapeType shape = {3, 5, 4, 1};  // CWHN
-  auto x = Input(graph, shape), a = Between(graph), b = Between(graph, shape);
-  auto y = Output(graph, shape);
-  std::vector<float> twice(9, 0.0f);
-  for (size_t c = 0; c < 3; ++c) twice[4 * c] = 2;
-  const auto kernel = Constant(graph, {3, 1, 1, 3}, twice);
-  const std::array<uint32_t, 2> one = {1, 1};
-  Bind<ops::Conv2d>(graph, {x, kernel}, {a}, PadType::VALID, one, one, 0, DataLayout::CWHN,
-                    DataLayout::IcWHOc);
-  Bind<Op>(graph, {a}, {b});
-  Bind<ops::Conv2d>(graph, {b, kernel}, {y}, PadType::VALID, one, one, 0, DataLayout::CWHN,
-                    DataLayout::IcWHOc);
+  const auto [x, y] =
+      BetweenCwhnConvolutions(graph, [&graph](const TensorPtr&, const TensorPtr& a,
+                                              const TensorPtr& b) { Bind<Op>(graph, {a}, {b}); });
   const auto [inferred, map] = transform::LayoutInference(graph, context);
   EXPECT_TRUE(inferred->Compile()) << inferred->LastStatus().message();
   std::vector<float> data;

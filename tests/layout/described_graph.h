@@ -13,6 +13,7 @@
 #include "compat/permute_vector.h"
 #include "ir/layout.h"
 #include "ir/packed.h"
+#include "support/api_support.h"
 #include "tim/transform/layout_inference.h"
 #include "tim/vx/builtin_op.h"
 #include "tim/vx/context.h"
@@ -294,15 +295,7 @@ inline std::map<int, std::vector<std::byte>> RunGraph(const DescribedGraph& desc
   return results;
 }
 
-/// All on the reference backend: no kernel is compiled.
-inline std::shared_ptr<Context> HostContext() {
-  static std::shared_ptr<Context>* const context = new std::shared_ptr<Context>([] {
-    ContextOptions options;
-    options.host_only = true;
-    return Context::Create(options);
-  }());
-  return *context;
-}
+using test::HostContext;
 
 }  // namespace tim::vx::layout_test
 #endif  // TIMCL_TESTS_LAYOUT_DESCRIBED_GRAPH_H_

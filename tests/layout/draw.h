@@ -9,31 +9,20 @@
 #include <vector>
 
 #include "layout/described_graph.h"
+#include "ref/compare.h"
 #include "support/conformance.h"
 
 namespace tim::vx::layout_test {
 
-/// The same numbers everywhere, unlike the distributions of the standard library.
-class Random {
+class Random : public ref::Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    state_ += 0x9E3779B97F4A7C15u;
-    uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  using ref::Random::Random;
   size_t Below(size_t n) { return static_cast<size_t>(Next() % n); }
-  bool OneIn(size_t n) { return Below(n) == 0; }
   Order Permutation(size_t rank) {
     Order order = ir::Identity(rank);
     for (size_t i = rank; i > 1; --i) std::swap(order[i - 1], order[Below(i)]);
     return order;
   }
-
- private:
-  uint64_t state_;
 };
 
 /// The layout attributes of one op and the permutations that they stand for.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/api_support.h"
 #include "tim/transform/layout_inference.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
@@ -35,12 +36,6 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 std::string Made(const std::string& name) { return MADE "/" + name + ".so"; }
-
-std::shared_ptr<Context> HostContext() {
-  ContextOptions options;
-  options.host_only = true;
-  return Context::Create(options);
-}
 
 /// Whether the process has a file in its memory.
 bool IsMapped(const std::string& path) {
@@ -103,7 +98,7 @@ class Folder {
 // Good plugins.
 
 TEST(PluginTest, OperatorsByName) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   std::vector<PluginInfo> loaded;
   const Status s = context->LoadPlugin(Made("good"), &loaded);
   ASSERT_TRUE(s.ok()) << s.message();
@@ -206,7 +201,7 @@ void ExpectCompileFails(Graph& graph, Code code, const std::vector<std::string>&
 }
 
 TEST(PluginTest, NamesAndAttributesThatAreNotKnown) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   One unknown(*context, "test.times", {{"factor", 2.0}});
   ExpectCompileFails(*unknown.graph, Code::kNotFound,
                      {"test.times#1", "no operator of that name", "LoadPlugins"});
@@ -226,7 +221,7 @@ TEST(PluginTest, NamesAndAttributesThatAreNotKnown) {
 }
 
 TEST(PluginTest, FactoriesThatThrowOrReturnNull) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   ASSERT_TRUE(context->LoadPlugin(Made("factories")).ok());
   One throws(*context, "test.throws", {});
   ExpectCompileFails(*throws.graph, Code::kPlugin,
@@ -239,10 +234,10 @@ TEST(PluginTest, FactoriesThatThrowOrReturnNull) {
 
 TEST(PluginTest, AnAppsOwnClassByName) {
   struct Mine : Operation {
-    explicit Mine(Graph* graph) : Operation(graph, *HostContext()->Ops().Find("Relu"), {}) {}
+    explicit Mine(Graph* graph) : Operation(graph, *NewHostContext()->Ops().Find("Relu"), {}) {}
     std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>&) const override { return nullptr; }
   };
-  auto context = HostContext();
+  auto context = NewHostContext();
   ASSERT_TRUE(context->Ops().Register(DefineOpClass<Mine>("app.mine")).ok());
   One one(*context, "app.mine", {});
   EXPECT_THAT(one.Of({2, -4}), ElementsAre(2, 0));
@@ -332,7 +327,7 @@ TEST(PluginTest, BrokenOnesSayWhy) {
   };
   for (const Broken& b : all) {
     SCOPED_TRACE(b.name);
-    auto context = HostContext();
+    auto context = NewHostContext();
     const size_t before = context->Ops().All().size();
     std::vector<PluginInfo> loaded;
     const Status s = context->LoadPlugin(Made(b.name), &loaded);
@@ -350,7 +345,7 @@ TEST(PluginTest, BrokenOnesSayWhy) {
 
 TEST(PluginTest, FilesThatAreNoLibraries) {
   Folder folder;
-  auto context = HostContext();
+  auto context = NewHostContext();
   Status s = context->LoadPlugin(folder.Write("text.so", std::string(999, 'x')));
   EXPECT_EQ(s.code(), Code::kPlugin);
   EXPECT_THAT(s.message(), AllOf(HasSubstr("cannot be opened as a library"), HasSubstr("text.so"),
@@ -373,7 +368,7 @@ TEST(PluginTest, FilesThatAreNoLibraries) {
 TEST(PluginTest, TablesOfOtherMinors) {
   for (const char* name : {"shorter", "longer"}) {
     SCOPED_TRACE(name);
-    auto context = HostContext();
+    auto context = NewHostContext();
     std::vector<PluginInfo> loaded;
     const Status s = context->LoadPlugin(Made(name), &loaded);
     ASSERT_TRUE(s.ok()) << s.message();
@@ -384,7 +379,7 @@ TEST(PluginTest, TablesOfOtherMinors) {
 }
 
 TEST(PluginTest, DuplicatesNameBothOrigins) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   ASSERT_TRUE(context->LoadPlugin(Made("good")).ok());
   Status s = context->LoadPlugin(Made("duplicate_op"));
   EXPECT_EQ(s.code(), Code::kAlreadyExists);
@@ -399,7 +394,7 @@ TEST(PluginTest, DuplicatesNameBothOrigins) {
   }
   EXPECT_EQ(context->Ops().Find("test.other"), nullptr);
   // Another context has a table of its own.
-  EXPECT_TRUE(HostContext()->LoadPlugin(Made("same_name")).ok());
+  EXPECT_TRUE(NewHostContext()->LoadPlugin(Made("same_name")).ok());
   // Those who were refused changed nothing.
   One one(*context, "test.times", {});
   EXPECT_THAT(one.Of({2, -4}), ElementsAre(4, -8));
@@ -418,7 +413,7 @@ TEST(PluginTest, AScanReportsEveryFile) {
   fs::copy_file(Made("good_again"), first.path() + "/libtimcl_folder.so/libtimcl_inner.so");
   const std::string again = second.Copy("good_again", "libtimcl_again.so");
 
-  auto context = HostContext();
+  auto context = NewHostContext();
   PluginScan scan;
   const std::string nowhere = first.path() + "/nowhere";
   const Status s = context->LoadPlugins({first.path(), nowhere, second.path()}, &scan);
@@ -443,13 +438,13 @@ TEST(PluginTest, DefaultDirectories) {
   // TIMCL_PLUGIN_PATH is read once per process: info_test.py tries its values. Here: what is not
   // there is not named.
   for (const std::string& dir : Context::DefaultPluginDirs()) EXPECT_TRUE(fs::is_directory(dir));
-  EXPECT_TRUE(HostContext()->LoadPlugins().ok());
+  EXPECT_TRUE(NewHostContext()->LoadPlugins().ok());
 }
 
 TEST(PluginTest, AScanWithoutAReportLogs) {
   Folder folder;
   const std::string file = folder.Copy("refuses", "libtimcl_refuses.so");
-  auto context = HostContext();
+  auto context = NewHostContext();
   ::testing::internal::CaptureStderr();
   EXPECT_TRUE(context->LoadPlugins({folder.path()}).ok());
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
@@ -490,15 +485,15 @@ TEST(Nodelete, KeepsItInMemory) {
   if (ClosesLibraries()) GTEST_SKIP() << "the test plugin_nodelete sets TIMCL_PLUGIN_NODELETE=1";
   Folder folder;
   const std::string path = folder.Copy("good", "libtimcl_nodelete.so");
-  auto context = HostContext();
+  auto context = NewHostContext();
   ASSERT_TRUE(context->LoadPlugin(path).ok());
   context.reset();
   EXPECT_TRUE(IsMapped(path));
 }
 
 TEST_F(Lifetime, WithTheContext) {
-  auto context = Load(HostContext());
-  auto second = Load(HostContext());
+  auto context = Load(NewHostContext());
+  auto second = Load(NewHostContext());
   context.reset();
   EXPECT_TRUE(Open());
   second.reset();
@@ -544,7 +539,7 @@ TEST_F(Lifetime, WithAnOperationThatIsKept) {
 }
 
 TEST_F(Lifetime, WithADefinitionOrARegistryThatIsKept) {
-  auto context = Load(HostContext());
+  auto context = Load(NewHostContext());
   auto def = context->Ops().Find("test.times");
   auto registry = std::make_unique<OpRegistry>(context->Ops());
   context.reset();
@@ -558,7 +553,7 @@ TEST_F(Lifetime, WithADefinitionOrARegistryThatIsKept) {
 }
 
 TEST_F(Lifetime, WhileAGraphRuns) {
-  auto context = Load(HostContext());
+  auto context = Load(NewHostContext());
   auto one = std::make_unique<One>(*context, "test.slow", AttrMap{{"factor", 5}});
   ASSERT_TRUE(one->graph->Compile()) << one->graph->LastStatus().message();
   std::atomic<bool> started = false;
@@ -580,7 +575,7 @@ TEST_F(Lifetime, WhileAGraphRuns) {
 }
 
 TEST_F(Lifetime, StatusesAndReportsOutliveIt) {
-  auto context = Load(HostContext());
+  auto context = Load(NewHostContext());
   auto one = std::make_unique<One>(*context, "test.times", AttrMap());
   one->Of({1, 2});
   const CompileReport report = one->graph->Report();
@@ -603,7 +598,7 @@ TEST_F(Lifetime, UnderThreads) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 25; ++round) {
-        auto context = HostContext();
+        auto context = NewHostContext();
         if (!context->LoadPlugins({folder_.path()}).ok()) ++wrong;
         const bool first = (t + round) % 2 == 0;
         One one(*context, first ? "test.times" : "test.again", {{"factor", t + 1}});
@@ -614,7 +609,7 @@ TEST_F(Lifetime, UnderThreads) {
     });
   }
   // Meanwhile others load into one context: one of them wins each plugin.
-  auto shared = HostContext();
+  auto shared = NewHostContext();
   std::atomic<int> loaded = 0;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {

@@ -154,11 +154,7 @@ class Net {
 inline void ForAll(const std::function<void(const Machine&)>& body) {
   // The same examples every time, unless RC_PARAMS asks for others. Read once, at the first law.
   setenv("RC_PARAMS", "seed=42", /*overwrite=*/0);
-  static const std::shared_ptr<Context> host = [] {
-    ContextOptions options;
-    options.host_only = true;
-    return Context::Create(options);
-  }();
+  const std::shared_ptr<Context>& host = test::HostContext();
   const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   auto check = [&](const Machine& machine, const char* where, int examples) {
     auto params = rc::detail::configuration().testParams;

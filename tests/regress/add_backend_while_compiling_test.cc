@@ -30,11 +30,6 @@ class Asked : public HostBackend {
   std::function<void()> when_;
 };
 
-std::shared_ptr<Context> HostContext() {
-  ContextOptions options;
-  options.host_only = true;
-  return Context::Create(options);
-}
 void ExpectRuns(const std::shared_ptr<Context>& context) {
   auto graph = context->CreateGraph();
   Bind<ops::Relu>(graph, {Input(graph, {4})}, {Output(graph, {4})});
@@ -42,7 +37,7 @@ void ExpectRuns(const std::shared_ptr<Context>& context) {
 }
 
 TEST(Regress, ABackendAddedWhileAGraphCompilesServesTheNextGraph) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   auto late = std::make_shared<Asked>("late");
   auto first = std::make_shared<Asked>("first", [&] {
     if (late.use_count() == 1) {
@@ -59,7 +54,7 @@ TEST(Regress, ABackendAddedWhileAGraphCompilesServesTheNextGraph) {
 }
 
 TEST(Regress, AddBackendInSeveralThreads) {
-  auto context = HostContext();
+  auto context = NewHostContext();
   std::vector<std::thread> threads;
   std::atomic<int> added{0};
   for (int t = 0; t < 4; ++t) {

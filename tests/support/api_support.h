@@ -25,6 +25,19 @@ inline const std::shared_ptr<Context>& SharedContext() {
   return context;
 }
 
+/// All operators on the reference backend: no kernel is compiled. One of its own, for tests that
+/// change it.
+inline std::shared_ptr<Context> NewHostContext() {
+  ContextOptions options;
+  options.host_only = true;
+  return Context::Create(options);
+}
+/// The same, opened once.
+inline const std::shared_ptr<Context>& HostContext() {
+  static const std::shared_ptr<Context> context = NewHostContext();
+  return context;
+}
+
 /// False where TIMCL_DEVICE=reference asks for no OpenCL: what needs it is skipped then.
 inline bool HasOpenCl() { return SharedContext()->DeviceName() != "reference"; }
 

@@ -15,6 +15,7 @@
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "compiler/pipeline.h"
+#include "ref/compare.h"
 
 namespace tim::vx::ops {
 void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
@@ -28,24 +29,8 @@ constexpr size_t kAlign = 128;
 
 std::byte GuardByte(size_t i) { return static_cast<std::byte>((i * 37 + 11) & 0xFF); }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers with every standard library.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  double Uniform(double lo, double hi) {
-    return lo + (hi - lo) * static_cast<double>(Next() >> 11) * 0x1p-53;
-  }
-  bool OneIn(uint64_t n) { return Next() % n == 0; }
-
- private:
-  uint64_t state_;
-};
+using ref::Random;
+using ref::UlpOf;
 
 /// Stores a real number in the encoding of the type.
 void Encode(ref::Output& to, int64_t i, double real) {
@@ -57,23 +42,6 @@ void Encode(ref::Output& to, int64_t i, double real) {
   to.SetRaw(i, r <= -0x1p63  ? std::numeric_limits<int64_t>::min()
                : r >= 0x1p63 ? std::numeric_limits<int64_t>::max()
                              : static_cast<int64_t>(r));
-}
-
-/// Distance from |x| to the next larger float of the type.
-double UlpOf(DataType dtype, double x) {
-  const int mantissa = dtype == DataType::FLOAT16 ? 10 : 23;
-  const int least = dtype == DataType::FLOAT16 ? -14 : -126;
-  if (x == 0 || !std::isfinite(x)) return std::ldexp(1.0, least - mantissa);
-  return std::ldexp(1.0, std::max(std::ilogb(std::fabs(x)), least) - mantissa);
-}
-
-std::string At(const Shape& shape, int64_t i) {
-  std::string text = "[";
-  for (size_t d = 0; d < shape.rank(); ++d) {
-    text += fmt::format("{}{}", d ? "," : "", i % shape[d]);
-    i /= shape[d];
-  }
-  return text + "]";
 }
 
 std::string Number(const ref::Input& in, int64_t i) {
@@ -471,7 +439,7 @@ std::optional<std::string> Compare(const TensorType& type, const void* expected,
   }
   if (count == 0) return std::nullopt;
   auto show = [&](int64_t i) {
-    return fmt::format("{} expected {}, got {}", At(type.shape, i), Number(want, i),
+    return fmt::format("{} expected {}, got {}", ref::PositionOf(type.shape, i), Number(want, i),
                        Number(have, i));
   };
   std::string text = fmt::format("{} of {} elements of {} differ: first {}", count, n,
@@ -504,9 +472,9 @@ std::optional<std::string> CheckWritten(const TensorType& type, const void* firs
   }
   if (unwritten > 0)
     return fmt::format("{} of {} elements are not written, first {}", unwritten, type.count(),
-                       At(type.shape, first_unwritten));
+                       ref::PositionOf(type.shape, first_unwritten));
   return fmt::format("{} of {} elements differ from run to run, first {}", unsteady, type.count(),
-                     At(type.shape, first_unsteady));
+                     ref::PositionOf(type.shape, first_unsteady));
 }
 
 int TestGraph::AddInput(const TensorType& type, bool constant, const void* data) {

@@ -74,11 +74,11 @@ class AnyAttrs {
   /// The same attributes by another schema, through their names: two libraries that declare one op
   /// have a schema each.
   Result<AnyAttrs> By(const AttrSchema* schema) const {
-    if (schema == schema_ || schema == nullptr) return *this;
-    auto data = schema->from_map(Map());
-    if (!data.ok()) return data.status();
-    return AnyAttrs(schema, std::move(*data));
+    return schema == schema_ || schema == nullptr ? *this : From(schema, Map());
   }
+  /// Attributes by name. kInvalidArgument for names and values that the schema does not know; null:
+  /// it knows none.
+  TIMCL_API static Result<AnyAttrs> From(const AttrSchema* schema, const AttrMap& map);
 
  private:
   const AttrSchema* schema_ = nullptr;

@@ -45,8 +45,7 @@ using OpMaker =
 /// With TIMCL_CHECK=oclgrind in the environment the program starts again under Oclgrind, from its
 /// main(), and invalid accesses and data races are failures too.
 ///   EXPECT_EQ(CheckOp<Hswish>(), "");
-///   EXPECT_EQ(CheckOp<Hswish>({{U8()}, {U8()}}, Hswish::ParamTuple(0.037f, 119, 0.037f, 119)),
-///   "");
+///   EXPECT_EQ(CheckOp<Hswish>({{U8()}, {U8()}}, Hswish::ParamTuple(0.1f, 119, 0.1f, 119)), "");
 TIMCL_API std::string CheckOp(const CheckOptions& options, const OpMaker& make);
 
 /// The same constructor arguments (those after the graph) for all shapes.

@@ -3,7 +3,6 @@
 #define TIM_VX_COMPOSED_OP_H_
 
 #include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -58,15 +57,10 @@ class ComposedOp : public ComposedOpBase {
       : ComposedOpBase(graph, Definition(), MakeAttrs(std::move(attrs))) {}
 
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override {
-    const Attrs& attrs = AttrsOf<Attrs>(*this);
     if constexpr (std::is_constructible_v<Derived, Graph*, Attrs>) {
-      return graph->CreateOperation<Derived>(attrs);
+      return graph->CreateOperation<Derived>(AttrsOf<Attrs>(*this));
     } else {
-      return std::apply(
-          [&](const auto&... field) -> std::shared_ptr<Operation> {
-            return graph->CreateOperation<Derived>(field...);
-          },
-          attrs.Fields());
+      return op_kit_detail::CloneOf<Derived, Attrs>(static_cast<const Derived&>(*this), graph);
     }
   }
 

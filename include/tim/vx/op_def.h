@@ -28,6 +28,10 @@ class Graph;
 namespace kernel {
 class Memory;
 }  // namespace kernel
+namespace ref {
+class Input;
+class Output;
+}  // namespace ref
 class CaseMaker;
 class Graph;
 class Operation;
@@ -76,8 +80,6 @@ class TIMCL_API OpView {
   OpView() = default;
   OpView(const ir::Graph* graph, int node) : graph_(graph), node_(node) {}
   int id() const { return node_; }
-  /// The graph that it stands in; for the library.
-  const ir::Graph* graph() const { return graph_; }
   const OpDef& def() const;
   std::string_view kind() const;
   const std::string& name() const;
@@ -121,6 +123,10 @@ class TIMCL_API OpView {
   Status CheckShape(size_t input, const Shape& shape, const std::string& why) const;
 
  private:
+  friend TIMCL_API Result<std::vector<Shape>> InferByExpansion(const OpView& op);
+  friend TIMCL_API Status ReferenceByExpansion(const OpView& op,
+                                               const std::vector<ref::Input>& inputs,
+                                               std::vector<ref::Output>& outputs);
   std::string_view def_name() const;
   const ir::Graph* graph_ = nullptr;
   int node_ = -1;

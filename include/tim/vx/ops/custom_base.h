@@ -168,47 +168,25 @@ struct ArgumentOf<ScratchMemory, void> {
   }
 };
 // The original's types stand in the union, where its callers look for them.
-template <>
-struct ArgumentOf<float, void> {
+template <typename T, DataType kType>
+struct InUnion {
   static constexpr bool known = true;
-  static Param Make(float value) {
-    Param param;
-    param.data.f = value;
-    param.type = DataType::FLOAT32;
-    return param;
-  }
-};
-template <>
-struct ArgumentOf<int32_t, void> {
-  static constexpr bool known = true;
-  static Param Make(int32_t value) {
-    Param param;
-    param.data.i = value;
-    param.type = DataType::INT32;
-    return param;
-  }
-};
-template <>
-struct ArgumentOf<uint32_t, void> {
-  static constexpr bool known = true;
-  static Param Make(uint32_t value) {
-    Param param;
-    param.data.ui = value;
-    param.type = DataType::UINT32;
-    return param;
-  }
-};
-template <>
-struct ArgumentOf<bool, void> {
-  static constexpr bool known = true;
-  static Param Make(bool value) {
+  static Param Make(T value) {
     Param param;
     param.data.i = 0;  // all four bytes are defined, whatever is read later
-    param.data.b = value;
-    param.type = DataType::BOOL8;
+    std::memcpy(&param.data, &value, sizeof value);
+    param.type = kType;
     return param;
   }
 };
+template <>
+struct ArgumentOf<float, void> : InUnion<float, DataType::FLOAT32> {};
+template <>
+struct ArgumentOf<int32_t, void> : InUnion<int32_t, DataType::INT32> {};
+template <>
+struct ArgumentOf<uint32_t, void> : InUnion<uint32_t, DataType::UINT32> {};
+template <>
+struct ArgumentOf<bool, void> : InUnion<bool, DataType::BOOL8> {};
 
 template <typename T>
 void AppendParam(const T& value, std::vector<Param>& list) {
@@ -315,9 +293,8 @@ class KernelLaunch {
 
 /// An operator by OpenCL C source. Derive, implement the four functions, and create it like any
 /// other operator.
-///   input*   T[any rank]     T: any type of 8 bits and more; a kernel sees the stored numbers,
-///   scale
-///            and zero point are not applied (but see UseTensorMacros)
+///   input*   T[any rank]     T: any type of 8 bits and more; a kernel sees the stored numbers, and
+///            scale and zero point are not applied (but see UseTensorMacros)
 ///   output*  T, shape as SetupShapeInfor() sets it, also over a declared shape
 /// Kernel arguments: inputs in order of binding, outputs in order of binding, param_list_ in order.
 /// Each tensor may be declared image2d_t (x = dimension 0, y = dimension 1), image2d_array_t (z =
@@ -393,8 +370,8 @@ class TIMCL_API CustomOpBase : public Operation {
   /// Adds a launch; they run in order, and each sees what those before it wrote. With at least one,
   /// func_name_, param_list_ and the arguments of SetupEnqueue() are not looked at. The reference
   /// is valid until SetupEnqueue() returns.
-  ///   AddLaunch("sums").Input(0).Scratch(0, groups * 4).Local(64 * 4).Items(groups *
-  ///   64).Group(64); AddLaunch("total").Scratch(0, groups * 4).Output(0).Value(groups).Items(1);
+  ///   AddLaunch("sums").Input(0).Scratch(0, 4 * groups).Local(4 * 64).Items(64 * n).Group(64);
+  ///   AddLaunch("total").Scratch(0, 4 * groups).Output(0).Value(groups).Items(1);
   KernelLaunch& AddLaunch(const std::string& function);
 
   /// n rounded up to a multiple of any number but 0.
