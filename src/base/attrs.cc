@@ -165,6 +165,17 @@ class Parser {
 
 }  // namespace
 
+Status attrs_detail::NoAttribute(std::string_view name, const AttrMap& map) {
+  return Status::Error(Code::kNotFound,
+                       fmt::format("there is no attribute '{}' among ({})", name, map.ToText()));
+}
+Status attrs_detail::WrongKind(std::string_view name, const AttrMap& map) {
+  return Status::Error(
+      Code::kInvalidArgument,
+      fmt::format("attribute '{}' is asked for as another kind than it has in ({})", name,
+                  map.ToText()));
+}
+
 const AttrValue* AttrMap::Find(std::string_view name) const {
   for (const auto& [n, v] : entries_) {
     if (n == name) return &v;

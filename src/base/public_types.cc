@@ -26,7 +26,18 @@ bool Quantization::operator==(const Quantization& other_quant) const {
 
 Backend::~Backend() = default;
 namespace kernel {
+Kernel::Kernel(std::vector<TensorView> inputs, std::vector<TensorView> outputs,
+               const Primitive* primitive, const Context* context)
+    : inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      primitive_(primitive),
+      context_(context) {}
 Kernel::~Kernel() = default;
+Status Kernel::Prepare(const Io&) { return Prepare(); }
+Status Kernel::ReSize() {
+  return Status::Error(Code::kUnsupported, "the kernel runs for fixed shapes alone");
+}
+std::string Kernel::type() const { return primitive_ != nullptr ? primitive_->kind : "subgraph"; }
 Status Kernel::Profile(std::vector<Timing>* timings) {
   const auto start = std::chrono::steady_clock::now();
   TIMCL_TRY(Execute());

@@ -1,6 +1,8 @@
 // Assign and Group: which backend runs which op, and which ops run together.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/log.h"
@@ -88,7 +90,15 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
       }
       if (offered.empty()) continue;
       Selection selection;
-      TIMCL_TRY(backends[b].backend->Partition(GraphView(shared, offered), &selection));
+      const Status asked = backends[b].backend->Partition(GraphView(shared, offered), &selection);
+      if (asked.code() == Code::kUnsupported && options.fallback == Fallback::kAllow) {
+        selection = Selection();
+        for (int id : offered) selection.Reject(graph.view(id), asked.detail());
+      } else {
+        TIMCL_TRY(asked);
+      }
+      for (int index : selection.wholes()) a.wholes.insert({static_cast<int>(b), index});
+      a.kept.insert(a.kept.end(), selection.kept().begin(), selection.kept().end());
       for (int id : offered) {
         const auto it = selection.answers().find(id);
         const Selection::Answer answer =
@@ -124,62 +134,210 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
   return Status::Error(Code::kInternal, "composed ops keep expanding");  // Expand stops before
 }
 
+namespace {
+
+using Key = std::pair<int, int>;  // backend, partition index
+Key KeyOf(const Assignment& a, int id) {
+  return {a.backend_of[static_cast<size_t>(id)], a.partition_index_of[static_cast<size_t>(id)]};
+}
+
+/// What is scheduled: an op, or a whole.
+struct Unit {
+  Key key;
+  std::vector<int> nodes;  // topological order
+  bool whole = false;
+  std::vector<int> readers;  // units; one that reads twice is there twice
+  int waiting = 0;           // times that it reads from another unit
+};
+struct Units {
+  std::vector<Unit> units;  // in the order of their first nodes
+  std::vector<int> of;      // by node
+};
+/// Wholes in `apart` count as the ops that they consist of.
+Units Contract(const ir::Graph& graph, const std::vector<int>& order, const Assignment& a,
+               const std::set<Key>& apart) {
+  Units u;
+  u.of.assign(graph.nodes().size(), -1);
+  std::map<Key, int> unit_of_whole;
+  for (int id : order) {
+    const Key key = KeyOf(a, id);
+    const bool whole = a.wholes.count(key) != 0 && apart.count(key) == 0;
+    int unit = static_cast<int>(u.units.size());
+    if (whole) unit = unit_of_whole.try_emplace(key, unit).first->second;
+    if (unit == static_cast<int>(u.units.size())) u.units.push_back({key, {}, whole, {}, 0});
+    u.units[static_cast<size_t>(unit)].nodes.push_back(id);
+    u.of[static_cast<size_t>(id)] = unit;
+  }
+  for (int id : order) {
+    const int to = u.of[static_cast<size_t>(id)];
+    for (int v : graph.node(id).inputs) {
+      const int producer = v < 0 ? -1 : graph.value(v).producer;
+      if (producer < 0) continue;
+      const int from = u.of[static_cast<size_t>(producer)];
+      if (from == to) continue;
+      u.units[static_cast<size_t>(from)].readers.push_back(to);
+      ++u.units[static_cast<size_t>(to)].waiting;
+    }
+  }
+  return u;
+}
+
+/// By unit: what it still waits for when all is done that can be done.
+std::vector<int> Stuck(const Units& u) {
+  std::vector<int> waiting, ready;
+  for (size_t i = 0; i < u.units.size(); ++i) {
+    waiting.push_back(u.units[i].waiting);
+    if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  while (!ready.empty()) {
+    const int unit = ready.back();
+    ready.pop_back();
+    for (int r : u.units[static_cast<size_t>(unit)].readers) {
+      if (--waiting[static_cast<size_t>(r)] == 0) ready.push_back(r);
+    }
+  }
+  return waiting;
+}
+
+/// One cycle of units: each reads what the next one writes, by op `by[i]` of the next.
+struct Cycle {
+  std::vector<int> units, by;
+};
+Cycle FindCycle(const ir::Graph& graph, const Units& u, const std::vector<int>& waiting) {
+  auto stuck_producer = [&](int unit) {
+    for (int id : u.units[static_cast<size_t>(unit)].nodes) {
+      for (int v : graph.node(id).inputs) {
+        const int p = v < 0 ? -1 : graph.value(v).producer;
+        if (p < 0) continue;
+        const int from = u.of[static_cast<size_t>(p)];
+        if (from != unit && waiting[static_cast<size_t>(from)] > 0) return p;
+      }
+    }
+    return -1;
+  };
+  Cycle c;
+  std::map<int, size_t> at;  // in c.units
+  int unit = 0;
+  while (waiting[static_cast<size_t>(unit)] == 0) ++unit;
+  // Who waits behind a cycle waits as well; going from one to a producer that waits ends in it.
+  while (at.try_emplace(unit, c.units.size()).second) {
+    c.units.push_back(unit);
+    c.by.push_back(stuck_producer(unit));
+    unit = u.of[static_cast<size_t>(c.by.back())];
+  }
+  const auto first = static_cast<std::ptrdiff_t>(at[unit]);
+  c.units.erase(c.units.begin(), c.units.begin() + first);
+  c.by.erase(c.by.begin(), c.by.begin() + first);
+  return c;
+}
+
+}  // namespace
+
+Excluded CannotRunAsOne(const ir::Graph& graph, const Assignment& assignment,
+                        const std::vector<RankedBackend>& backends) {
+  Excluded excluded;
+  const auto order = graph.TopologicalOrder();
+  if (!order.ok() || assignment.wholes.empty()) return excluded;
+  for (std::set<Key> apart;;) {
+    const Units u = Contract(graph, *order, assignment, apart);
+    const std::vector<int> waiting = Stuck(u);
+    if (std::all_of(waiting.begin(), waiting.end(), [](int w) { return w == 0; })) return excluded;
+    const Cycle c = FindCycle(graph, u, waiting);
+    size_t at = c.units.size();  // there is a whole: ops alone make no cycle
+    for (size_t i = 0; i < c.units.size(); ++i) {
+      const Unit& unit = u.units[static_cast<size_t>(c.units[i])];
+      if (!unit.whole) continue;
+      if (at == c.units.size() || u.units[static_cast<size_t>(c.units[at])].key < unit.key) at = i;
+    }
+    const Unit& whole = u.units[static_cast<size_t>(c.units[at])];
+    const int between = c.by[at];
+    const std::string ops = fmt::format("{} to {}", graph.view(whole.nodes.front()).label(),
+                                        graph.view(whole.nodes.back()).label());
+    const std::string why = fmt::format(
+        "{} ({} ops) cannot run as one: {} of '{}' has to run between them", ops,
+        whole.nodes.size(), graph.view(between).label(),
+        backends[static_cast<size_t>(KeyOf(assignment, between).first)].backend->Info().name);
+    for (int id : whole.nodes)
+      excluded[id][whole.key.first] = Status::Error(Code::kUnsupported, why);
+    apart.insert(whole.key);
+  }
+}
+
+namespace {
+
+/// One schedule: starts with key `start`, and stays with a key while it has ready ops.
+std::vector<Partition> Schedule(const Units& u, Key start) {
+  std::map<Key, std::set<int>> ready;         // units, in order
+  std::set<std::pair<int64_t, Key>> fullest;  // (-ready units, key), to find the most
+  std::vector<int> wholes;                    // ready too
+  std::vector<int> waiting;
+  auto change = [&](const Key& key, auto edit) {
+    std::set<int>& mine = ready[key];
+    if (!mine.empty()) fullest.erase({-static_cast<int64_t>(mine.size()), key});
+    edit(mine);
+    if (!mine.empty()) fullest.insert({-static_cast<int64_t>(mine.size()), key});
+  };
+  auto add = [&](int unit) {
+    const Unit& one = u.units[static_cast<size_t>(unit)];
+    if (one.whole) {
+      wholes.push_back(unit);
+    } else {
+      change(one.key, [&](std::set<int>& mine) { mine.insert(unit); });
+    }
+  };
+  for (size_t i = 0; i < u.units.size(); ++i) {
+    waiting.push_back(u.units[i].waiting);
+    if (waiting[i] == 0) add(static_cast<int>(i));
+  }
+  std::vector<Partition> partitions;
+  auto run = [&](int unit) {
+    const Unit& one = u.units[static_cast<size_t>(unit)];
+    partitions.back().nodes.insert(partitions.back().nodes.end(), one.nodes.begin(),
+                                   one.nodes.end());
+    for (int r : one.readers) {
+      if (--waiting[static_cast<size_t>(r)] == 0) add(r);
+    }
+  };
+  for (Key current = start; !wholes.empty() || !fullest.empty();) {
+    // A whole is one partition whenever it runs: as early as possible, since others may wait for
+    // it.
+    while (!wholes.empty()) {
+      const int unit = wholes.back();
+      wholes.pop_back();
+      partitions.push_back({u.units[static_cast<size_t>(unit)].key.first, {}});
+      run(unit);
+    }
+    if (fullest.empty()) continue;
+    // The key with the most ready ops: it unblocks most at once.
+    if (ready[current].empty()) current = fullest.begin()->second;
+    partitions.push_back({current.first, {}});
+    while (!ready[current].empty()) {
+      const int unit = *ready[current].begin();
+      change(current, [&](std::set<int>& mine) { mine.erase(mine.begin()); });
+      run(unit);
+    }
+  }
+  return partitions;
+}
+
+}  // namespace
+
 std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment) {
-  using Key = std::pair<int, int>;  // backend, partition index
   const auto order = graph.TopologicalOrder();
   if (!order.ok()) return {};
-  std::vector<int> rank(graph.nodes().size(), 0);
-  std::vector<std::vector<int>> readers(graph.nodes().size());
-  std::vector<int> waiting(graph.nodes().size(), 0);
-  std::set<Key> keys;
-  auto key_of = [&](int id) {
-    return Key{assignment.backend_of[static_cast<size_t>(id)],
-               assignment.partition_index_of[static_cast<size_t>(id)]};
-  };
-  for (size_t at = 0; at < order->size(); ++at) {
-    const int id = (*order)[at];
-    rank[static_cast<size_t>(id)] = static_cast<int>(at);
-    keys.insert(key_of(id));
-    std::set<int> producers;
-    for (int v : graph.node(id).inputs) {
-      if (v >= 0 && graph.value(v).producer >= 0) producers.insert(graph.value(v).producer);
-    }
-    for (int p : producers) readers[static_cast<size_t>(p)].push_back(id);
-    waiting[static_cast<size_t>(id)] = static_cast<int>(producers.size());
+  const Units u = Contract(graph, *order, assignment, {});
+  std::set<Key> starts;
+  for (const Unit& unit : u.units) {
+    if (!unit.whole) starts.insert(unit.key);
   }
-  // Which backend goes first can matter, so each is tried.
+  if (starts.empty()) starts.insert({0, 0});
+  // Which key goes first can matter, so each is tried; of many, some.
+  constexpr size_t kMostStarts = 8;
   std::vector<Partition> best;
-  for (const Key& start : keys) {
-    std::vector<int> left = waiting;
-    std::map<Key, std::set<std::pair<int, int>>> ready;  // (rank, id)
-    for (int id : *order) {
-      if (left[static_cast<size_t>(id)] == 0)
-        ready[key_of(id)].insert({rank[static_cast<size_t>(id)], id});
-    }
-    std::vector<Partition> partitions;
-    Key current = start;
-    for (size_t done = 0; done < order->size();) {
-      if (ready[current].empty()) {
-        // Switch to the key with the most ready ops: it unblocks most at once.
-        size_t most = 0;
-        for (const auto& [key, ops] : ready) {
-          if (ops.size() > most) most = ops.size(), current = key;
-        }
-      }
-      Partition p{current.first, {}};
-      auto& mine = ready[current];
-      while (!mine.empty()) {
-        const int id = mine.begin()->second;
-        mine.erase(mine.begin());
-        p.nodes.push_back(id);
-        ++done;
-        for (int r : readers[static_cast<size_t>(id)]) {
-          if (--left[static_cast<size_t>(r)] == 0)
-            ready[key_of(r)].insert({rank[static_cast<size_t>(r)], r});
-        }
-      }
-      partitions.push_back(std::move(p));
-    }
+  size_t tried = 0;
+  for (const Key& start : starts) {
+    if (tried++ == kMostStarts) break;
+    std::vector<Partition> partitions = Schedule(u, start);
     if (best.empty() || partitions.size() < best.size()) best = std::move(partitions);
   }
   return best;

@@ -210,6 +210,10 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     *c = Compiled();
     TIMCL_ASSIGN(c->assignment, Assign(graph, registry, backends, options, excluded));
     TIMCL_TRY(ir::CheckInvariants(*graph, true));
+    const Excluded apart = CannotRunAsOne(*graph, c->assignment, backends);
+    for (const auto& [id, why] : apart) excluded[id].insert(why.begin(), why.end());
+    again = !apart.empty();
+    if (again) continue;
     c->partitions = Group(*graph, c->assignment);
     c->units.resize(backends.size());
     c->loaded.resize(backends.size());
@@ -299,6 +303,22 @@ std::vector<runtime::Step> MakeSteps(const ir::Graph& graph,
   return steps;
 }
 
+/// Tells the graph where its values are, for the views that kernels keep.
+void Place(const std::vector<runtime::Step>& steps, ir::Graph* graph) {
+  for (const runtime::Step& step : steps) {
+    for (const bool input : {true, false}) {
+      const auto& buffers = input ? step.io.inputs : step.io.outputs;
+      const auto& values = input ? step.input_values : step.output_values;
+      for (size_t i = 0; i < buffers.size(); ++i) {
+        ir::Value& v = graph->value(values[i]);
+        v.placed = buffers[i].memory;
+        v.placed_at = buffers[i].offset;
+      }
+    }
+  }
+  graph->set_placed();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& shared,
@@ -339,7 +359,9 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
     if (v.storage != nullptr) keep.push_back(v.storage);
   }
   TIMCL_ASSIGN(auto executable,
-               runtime::Executable::Create(MakeSteps(graph, backends, &compiled), std::move(keep)));
+               runtime::Executable::Create(
+                   MakeSteps(graph, backends, &compiled), std::move(keep),
+                   [&graph](const std::vector<runtime::Step>& steps) { Place(steps, &graph); }));
   if (dump.on()) dump.Write("plan.txt", executable->PlanText());
   report->steps = executable->steps();
   report->syncs = executable->syncs();

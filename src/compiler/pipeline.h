@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,10 @@ struct Assignment {
   std::vector<int> partition_index_of;
   std::vector<std::string> reason_of;
   std::vector<std::vector<std::string>> refusals_of;
+  /// Backend and partition index of ops that run as one: Selection::Whole.
+  std::set<std::pair<int, int>> wholes;
+  /// What backends want to find again when they compile: Selection::Keep.
+  std::vector<std::shared_ptr<void>> kept;
 };
 /// excluded[node][backend]: why that backend, which had selected the node, could not compile it.
 using Excluded = std::map<int, std::map<int, Status>>;
@@ -68,6 +73,12 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& graph, const OpRegis
                           const std::vector<RankedBackend>& backends, const Options& options,
                           const Excluded& excluded);
 
+/// The ops of wholes that cannot run as one, as another op would have to run between them; with
+/// that op as the reason. Where wholes stand in each other's way, the one whose backend was asked
+/// last gives in.
+Excluded CannotRunAsOne(const ir::Graph& graph, const Assignment& assignment,
+                        const std::vector<RankedBackend>& backends);
+
 struct Partition {
   int backend = 0;
   std::vector<int> nodes;  // topological order
@@ -75,7 +86,7 @@ struct Partition {
 /// Groups nodes of equal backend and partition index. The partitions, in the order given, form a
 /// schedule: a list scheduler stays with one backend while it has ready ops, so every partition is
 /// a contiguous piece of a topological order, which makes them jointly acyclic and lets
-/// disconnected ops share one.
+/// disconnected ops share one. A whole is one partition; CannotRunAsOne found nothing.
 std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment);
 
 }  // namespace tim::vx::compiler

@@ -33,6 +33,12 @@ struct Value {
   bool infer_shape = false;
   /// Its one element is a scalar: see TensorView::is_scalar.
   bool scalar = false;
+  /// Where the compiled graph has it while it runs; null before, and for what only ops of one
+  /// partition use.
+  const kernel::Memory* placed = nullptr;
+  size_t placed_at = 0;  // bytes into it
+  /// Of such a value, once a kernel asked for it (TensorView::MutableData).
+  mutable std::shared_ptr<base::Storage> on_demand;
 };
 
 struct Node {
@@ -76,6 +82,9 @@ class Graph {
   /// up.
   const std::shared_ptr<const OpRegistry>& ops() const { return ops_; }
   void set_ops(std::shared_ptr<const OpRegistry> ops) { ops_ = std::move(ops); }
+  /// Set when all values that get a place have it, which is when kernels may look at them.
+  bool placed() const { return placed_; }
+  void set_placed() { placed_ = true; }
   /// "RNNCell#3 'cell'" for a part of that composed op, the outermost first: "A#1 / B#1". "" for
   /// an op that the user made.
   std::string PartOf(int node) const;
@@ -88,6 +97,7 @@ class Graph {
   std::deque<Value> values_;
   std::deque<Node> nodes_;
   std::shared_ptr<const OpRegistry> ops_;
+  bool placed_ = false;
 };
 
 /// "Add#12 'block2/residual'": what messages call an op.

@@ -43,6 +43,25 @@ std::shared_ptr<const kernel::Memory> TensorView::memory() const {
   return is_const() ? graph_->value(value_).storage : nullptr;
 }
 
+std::shared_ptr<const void> TensorView::Data() const {
+  const void* data = this->data();
+  if (data == nullptr && present() && graph_->placed()) {
+    const ir::Value& v = graph_->value(value_);
+    if (v.placed != nullptr) data = static_cast<const std::byte*>(v.placed->data()) + v.placed_at;
+    if (v.on_demand != nullptr) data = v.on_demand->data();
+  }
+  return std::shared_ptr<const void>(std::shared_ptr<void>(), data);
+}
+
+void* TensorView::MutableData() const {
+  if (present() && !is_const() && graph_->placed()) {
+    const ir::Value& v = graph_->value(value_);
+    if (v.placed == nullptr && v.on_demand == nullptr)
+      v.on_demand = base::Storage::Allocate(v.type.bytes());
+  }
+  return const_cast<void*>(Data().get());
+}
+
 std::string ir::OpLabel(std::string_view kind, int64_t number, const std::string& name) {
   const std::string label = fmt::format("{}#{}", kind, number);
   return name.empty() ? label : fmt::format("{} '{}'", label, name);
@@ -180,6 +199,15 @@ GraphView::GraphView(std::shared_ptr<const ir::Graph> graph, const std::vector<i
   }
 }
 
+std::vector<OpView> GraphView::AllOps() const {
+  std::vector<OpView> ops;
+  if (graph_ == nullptr) return ops;
+  const auto order = graph_->TopologicalOrder();  // a graph under compilation has one
+  if (!order.ok()) return ops;
+  for (const int id : *order) ops.push_back(graph_->view(id));
+  return ops;
+}
+
 std::vector<OpView> GraphView::consumers(const TensorView& tensor) const {
   std::vector<OpView> ops;
   if (const auto it = readers_.find(tensor.id()); it != readers_.end()) {
@@ -196,6 +224,8 @@ bool GraphView::leaves(const TensorView& tensor) const { return leaving_.count(t
 void Selection::Select(const OpView& op, int partition_index) {
   answers_[op.id()] = {true, false, partition_index, ""};
 }
+void Selection::Whole(int partition_index) { wholes_.insert(partition_index); }
+void Selection::Keep(std::shared_ptr<void> live) { kept_.push_back(std::move(live)); }
 void Selection::Reject(const OpView& op, std::string why) {
   answers_[op.id()] = {false, false, 0, std::move(why)};
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 #include <utility>
 
 #include "runtime/arena.h"
@@ -22,7 +21,8 @@ Executable::~Executable() {
 }
 
 Result<std::unique_ptr<Executable>> Executable::Create(
-    std::vector<Step> steps, std::vector<std::shared_ptr<const kernel::Memory>> keep) {
+    std::vector<Step> steps, std::vector<std::shared_ptr<const kernel::Memory>> keep,
+    const std::function<void(const std::vector<Step>&)>& placed) {
   std::unique_ptr<Executable> exe(new Executable());
   exe->steps_ = std::move(steps);
   exe->keep_ = std::move(keep);
@@ -58,8 +58,6 @@ Result<std::unique_ptr<Executable>> Executable::Create(
     return Status::Error(Code::kOutOfMemory,
                          fmt::format("an arena of {} bytes for intermediate values", total));
   }
-  std::set<const void*> domains;
-  const void* open_domain = nullptr;
   for (size_t s = 0; s < exe->steps_.size(); ++s) {
     Step& step = exe->steps_[s];
     auto place = [&](kernel::Buffer& buffer, size_t slot) {
@@ -76,6 +74,10 @@ Result<std::unique_ptr<Executable>> Executable::Create(
     }
     if (step.scratch_bytes != 0) place(step.io.scratch, scratch_slots[s].first);
     if (step.persistent_bytes != 0) place(step.io.persistent, scratch_slots[s].second);
+  }
+  if (placed) placed(exe->steps_);
+  const void* open_domain = nullptr;
+  for (Step& step : exe->steps_) {
     TIMCL_TRY(step.kernel->Prepare(step.io));
     const void* domain = step.kernel->SyncDomain();
     if (open_domain != nullptr && domain != open_domain) ++exe->syncs_;

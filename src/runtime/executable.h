@@ -2,6 +2,7 @@
 #ifndef TIMCL_RUNTIME_EXECUTABLE_H_
 #define TIMCL_RUNTIME_EXECUTABLE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,9 +26,10 @@ struct Step {
 class Executable {
  public:
   /// Plans the arena, prepares every kernel in order. `keep` holds storages that the steps point
-  /// to.
+  /// to. `placed` is called once every buffer has its place, before the first kernel is prepared.
   static Result<std::unique_ptr<Executable>> Create(
-      std::vector<Step> steps, std::vector<std::shared_ptr<const kernel::Memory>> keep);
+      std::vector<Step> steps, std::vector<std::shared_ptr<const kernel::Memory>> keep,
+      const std::function<void(const std::vector<Step>&)>& placed = {});
   ~Executable();
 
   /// One inference. After the first call nothing is allocated.

@@ -33,6 +33,10 @@ class TIMCL_API AttrMap {
   AttrMap() = default;
   AttrMap(std::initializer_list<Entry> entries) : entries_(entries) {}
   const AttrValue* Find(std::string_view name) const;
+  /// One attribute as bool, number, string, enumeration or sequence of numbers. kNotFound: there is
+  /// none of that name; kInvalidArgument: it is of another kind.
+  template <class T>
+  Status Get(std::string_view name, T* value) const;
   AttrMap& Set(std::string name, AttrValue value);
   size_t size() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
@@ -210,6 +214,9 @@ bool FromValue(const AttrValue& v, T* out) {
   }
 }
 
+TIMCL_API Status NoAttribute(std::string_view name, const AttrMap& map);
+TIMCL_API Status WrongKind(std::string_view name, const AttrMap& map);
+
 /// Splits "axis, exclusive" at commas; the text comes from the preprocessor.
 TIMCL_API std::vector<std::string> SplitNames(const char* text);
 
@@ -289,6 +296,16 @@ Status Check(const void* data) {
 }
 
 }  // namespace attrs_detail
+
+template <class T>
+Status AttrMap::Get(std::string_view name, T* value) const {
+  const AttrValue* found = Find(name);
+  if (found == nullptr) return attrs_detail::NoAttribute(name, *this);
+  T read{};
+  if (!attrs_detail::FromValue(*found, &read)) return attrs_detail::WrongKind(name, *this);
+  *value = std::move(read);
+  return Status();
+}
 
 template <class A>
 inline constexpr AttrSchema kAttrSchema = {

@@ -1,5 +1,6 @@
-// Backend: what any executor of subgraphs implements. OpenCL, the reference interpreter, and later
-// delegates and plugins all stand behind it; the compiler knows none of them by name.
+// Backend: what any executor of subgraphs implements. OpenCL, the reference interpreter, delegates
+// (tim/vx/delegate.h) and later plugins all stand behind it; the compiler knows none of them by
+// name.
 #ifndef TIM_VX_BACKEND_H_
 #define TIM_VX_BACKEND_H_
 
@@ -8,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tim/vx/op_def.h"
@@ -15,6 +17,7 @@
 namespace tim::vx {
 
 class CompileOption;
+class Context;
 
 struct BackendInfo {
   std::string name, vendor, version;
@@ -36,6 +39,9 @@ class TIMCL_API GraphView {
   const std::vector<OpView>& Ops() const { return ops_; }
   const std::vector<TensorView>& Inputs() const { return inputs_; }
   const std::vector<TensorView>& Outputs() const { return outputs_; }
+  /// All ops of the graph that this is a piece of, its own among them, in topological order: any
+  /// contiguous slice of it can run as one, and so can any number of slices that share no op.
+  std::vector<OpView> AllOps() const;
   /// Ops of this view that read the tensor, in order, each once.
   std::vector<OpView> consumers(const TensorView& tensor) const;
   /// The op of this view that writes the tensor; null: it comes from outside.
@@ -62,6 +68,12 @@ class TIMCL_API Selection {
   /// Takes the op. Ops with different partition indices are never put into the same partition.
   void Select(const OpView& op, int partition_index = 0);
   void Reject(const OpView& op, std::string why);
+  /// The ops selected with this index run as one: no partition holds a part of them, or more. Where
+  /// another op must run between them, all of them go to the next backend, with that op as the
+  /// reason.
+  void Whole(int partition_index);
+  /// Lives as long as the compilation for which the selection was made: what Compile will need.
+  void Keep(std::shared_ptr<void> live);
   /// Not as a whole; its expansion would be welcome.
   void OnlyExpanded(const OpView& op, std::string why);
 
@@ -71,9 +83,13 @@ class TIMCL_API Selection {
     std::string why;
   };
   const std::map<int, Answer>& answers() const { return answers_; }
+  const std::set<int>& wholes() const { return wholes_; }
+  const std::vector<std::shared_ptr<void>>& kept() const { return kept_; }
 
  private:
   std::map<int, Answer> answers_;
+  std::set<int> wholes_;
+  std::vector<std::shared_ptr<void>> kept_;
 };
 
 /// Compiled code. `live` passes in-process objects straight through; `bytes` is the serialized form
@@ -107,6 +123,12 @@ struct CompiledUnits {
   size_t launches = 0;
   uint64_t constant_bytes = 0;
   std::vector<std::string> warnings;
+};
+
+/// What an op does, by names: for code that knows no attribute struct.
+struct Primitive {
+  std::string kind;  // name of its OpDef; "subgraph" for what somebody else runs
+  AttrMap attrs;
 };
 
 namespace kernel {
@@ -151,8 +173,16 @@ struct Timing {
 /// The unit that runs: one partition. Prepare once, Execute per Run.
 class TIMCL_API Kernel {
  public:
+  Kernel() = default;
+  /// One that says what it reads and writes. `primitive` is what it does, where that is one op.
+  Kernel(std::vector<TensorView> inputs, std::vector<TensorView> outputs,
+         const Primitive* primitive = nullptr, const Context* context = nullptr);
   virtual ~Kernel();
-  virtual Status Prepare(const Io& io) = 0;
+
+  /// Once, with every tensor in its place. `io` is as GraphView::Inputs and Outputs; kernels that
+  /// ask TensorViews for their memory override the second form, which the first one calls.
+  virtual Status Prepare(const Io& io);
+  virtual Status Prepare() { return Status(); }
   /// May return before the work is done; then Wait() is called before any other backend or the host
   /// looks at the outputs.
   virtual Status Execute() = 0;
@@ -164,6 +194,24 @@ class TIMCL_API Kernel {
   /// Execute and Wait in one, with the time of each piece of work appended; every call appends the
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
+  /// For inputs of other shapes; kUnsupported by default. Nothing calls it yet: the shapes of a
+  /// compiled graph are fixed.
+  virtual Status ReSize();
+
+  const std::vector<TensorView>& inputs() const { return inputs_; }
+  const std::vector<TensorView>& outputs() const { return outputs_; }
+  const Primitive* primitive() const { return primitive_; }
+  const Context* context() const { return context_; }
+  std::string name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  /// The kind of its primitive; "subgraph" without one.
+  std::string type() const;
+
+ private:
+  std::vector<TensorView> inputs_, outputs_;
+  const Primitive* primitive_ = nullptr;
+  const Context* context_ = nullptr;
+  std::string name_;
 };
 
 }  // namespace kernel
@@ -192,7 +240,10 @@ class TIMCL_API Backend {
   virtual const BackendInfo& Info() const = 0;
   /// Called once, when the backend is added. kUnsupported: skip me, with the reason.
   virtual Status Init() { return Status(); }
-  /// Answers for each op of the view. An op not answered counts as rejected.
+  /// Answers for each op of the view. An op not answered counts as rejected. Asked again, from the
+  /// start, when composed ops were expanded or an op was refused after all; what was answered
+  /// before counts for nothing then. kUnsupported is an error, as every other code is, unless the
+  /// caller allows fallbacks (Fallback::kAllow): the backend then takes nothing.
   virtual Status Partition(const GraphView& graph, Selection* selection) = 0;
   virtual Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                          CompiledUnits* units) = 0;

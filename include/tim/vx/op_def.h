@@ -5,6 +5,7 @@
 #define TIM_VX_OP_DEF_H_
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,6 +67,26 @@ class TIMCL_API TensorView {
   }
   /// The memory behind data(), for backends that keep it beyond Compile; null for everything else.
   std::shared_ptr<const kernel::Memory> memory() const;
+
+  // What kernels ask of the tensors of their partition, in the words of MindSpore Lite's MSTensor.
+  // The memory belongs to the tensor, not to the view: every copy sees it, whenever it was made.
+  // Constants have it always, the others from Prepare on; until then, and outside of Prepare and
+  // Execute, there is none to be read. The address may change between Runs.
+  std::string Name() const { return name(); }
+  bool IsConst() const { return is_const(); }
+  size_t DataSize() const { return present() ? type().bytes() : 0; }
+  int64_t ElementNum() const { return present() ? type().count() : 0; }
+  /// Null where there is none. The pointer owns nothing.
+  std::shared_ptr<const void> Data() const;
+  /// The same for writing (constants are not to be written). A tensor that only ops of one
+  /// partition use has no memory planned: it gets its own when this is first called, for as long
+  /// as the graph lives. Null: not compiled yet, or the host has no memory left.
+  void* MutableData() const;
+  /// The same tensor of the same graph.
+  bool operator==(const TensorView& o) const { return graph_ == o.graph_ && value_ == o.value_; }
+  bool operator!=(const TensorView& o) const { return !(*this == o); }
+  bool operator==(std::nullptr_t) const { return !present(); }
+  bool operator!=(std::nullptr_t) const { return present(); }
 
  private:
   const ir::Graph* graph_ = nullptr;
