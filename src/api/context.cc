@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 
 #include "api/graph.h"
 #include "api/plugin.h"
+#include "backends/delegate/backend.h"
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "base/float_env.h"
@@ -104,22 +106,38 @@ std::mutex& ContextImpl::compile_mutex() {
   return turns->mutex;
 }
 
-std::vector<compiler::RankedBackend> ContextImpl::backends() const {
+Result<std::vector<compiler::RankedBackend>> ContextImpl::backends(
+    std::vector<std::string>* warnings) const {
   const std::lock_guard lock(backends_mutex_);
-  return backends_;
+  std::vector<compiler::RankedBackend> all;
+  for (const KnownDelegate& d : delegates_) {
+    if (d.ready.ok()) {
+      all.push_back({d.backend, std::numeric_limits<int>::max(), false});
+    } else if (d.ready.code() == Code::kUnsupported) {
+      warnings->push_back(d.ready.detail());
+    } else {
+      return d.ready;
+    }
+  }
+  all.insert(all.end(), backends_.begin(), backends_.end());
+  return all;
+}
+
+Status ContextImpl::CheckName(const std::string& name, bool delegates_go) const {
+  const auto same = [&](const auto& b) { return b.backend->Info().name == name; };
+  if (std::any_of(backends_.begin(), backends_.end(), same) ||
+      (!delegates_go && std::any_of(delegates_.begin(), delegates_.end(), same)))
+    return Status::Error(Code::kAlreadyExists, "there is a backend named '" + name + "' already");
+  return Status();
 }
 
 Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
   if (backend == nullptr)
     return Status::Error(Code::kInvalidArgument, "AddBackend was given a null backend");
   const std::string name = backend->Info().name;
-  const auto taken = [&](const compiler::RankedBackend& b) {
-    return b.backend->Info().name == name;
-  };
-  const Status twice =
-      Status::Error(Code::kAlreadyExists, "there is a backend named '" + name + "' already");
-  const auto before = backends();
-  if (std::any_of(before.begin(), before.end(), taken)) return twice;
+  std::unique_lock lock(backends_mutex_);
+  TIMCL_TRY(CheckName(name, false));
+  lock.unlock();
   Status ready;
   try {
     ready = backend->Init();
@@ -129,12 +147,41 @@ Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
     ready = Status::Error(Code::kInternal, "the backend's Init threw");
   }
   TIMCL_TRY(ready);
-  const std::lock_guard lock(backends_mutex_);
-  if (std::any_of(backends_.begin(), backends_.end(), taken)) return twice;  // meanwhile
+  lock.lock();
+  TIMCL_TRY(CheckName(name, false));  // meanwhile
   const auto at = std::find_if(backends_.begin(), backends_.end(),
                                [&](const auto& b) { return b.priority < priority; });
   backends_.insert(at, {std::move(backend), priority, false});
   return Status();
+}
+
+Status ContextImpl::SetDelegate(std::shared_ptr<Delegate> delegate) {
+  if (delegate != nullptr) return Add(std::move(delegate), true);
+  std::vector<KnownDelegate> gone;  // their destructors run without the lock
+  const std::lock_guard lock(backends_mutex_);
+  gone.swap(delegates_);
+  return Status();
+}
+Status ContextImpl::AddDelegate(std::shared_ptr<Delegate> delegate) {
+  return Add(std::move(delegate), false);
+}
+
+Status ContextImpl::Add(std::shared_ptr<Delegate> delegate, bool alone) {
+  const base::FloatEnv usual;
+  TIMCL_ASSIGN(auto backend, delegate::CreateBackend(std::move(delegate)));
+  std::vector<KnownDelegate> gone;
+  std::unique_lock lock(backends_mutex_);
+  TIMCL_TRY(CheckName(backend->Info().name, alone));
+  lock.unlock();
+  const Status ready = backend->Init();
+  if (ready.code() == Code::kUnsupported)
+    base::Log("delegate", base::LogLevel::kWarn, "{}", ready.detail());
+  lock.lock();
+  TIMCL_TRY(CheckName(backend->Info().name, alone));  // meanwhile
+  if (alone) gone.swap(delegates_);
+  delegates_.push_back({std::move(backend), ready});
+  lock.unlock();
+  return ready;
 }
 
 Status ContextImpl::Load(const std::string& file, PluginInfo* info) {

@@ -29,6 +29,8 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   bool hasSP() override { return false; }
   const Status& LastStatus() const override { return device_status_; }
   Status AddBackend(std::shared_ptr<Backend> backend, int priority = 0) override;
+  Status SetDelegate(std::shared_ptr<Delegate> delegate) override;
+  Status AddDelegate(std::shared_ptr<Delegate> delegate) override;
   Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr) override;
   Status LoadPlugins(const std::vector<std::string>& dirs, PluginScan* scan = nullptr) override;
   std::string DeviceName() const override { return device_name_; }
@@ -38,8 +40,10 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   const std::string& device_reason() const { return device_reason_; }
   /// Bytes of the device's largest allocation; 0 without a device.
   uint64_t max_allocation() const { return max_allocation_; }
-  /// Highest priority first, as they are now: others may be added while a graph compiles.
-  std::vector<compiler::RankedBackend> backends() const;
+  /// Delegates, then highest priority first, as they are now: others may be added while a graph
+  /// compiles. A delegate whose Init failed is the error, unless it only does not want to: then it
+  /// is left out and `warnings` says so.
+  Result<std::vector<compiler::RankedBackend>> backends(std::vector<std::string>* warnings) const;
   /// What is wrong with the environment: each graph's report repeats it.
   const std::vector<std::string>& warnings() const { return warnings_; }
   /// Compilations of one context take turns: backends need not be safe for concurrent use.
@@ -49,11 +53,21 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   /// Loads one plugin; `info` receives what is known, also of one that is refused.
   Status Load(const std::string& file, PluginInfo* info);
   void Scan(const std::vector<std::string>& dirs, PluginScan* scan);
+  /// Adds a delegate; `alone`: in the place of all others.
+  Status Add(std::shared_ptr<Delegate> delegate, bool alone);
+  /// kAlreadyExists: a backend of that name is there, delegates among them unless they are about to
+  /// go. The caller holds backends_mutex_.
+  Status CheckName(const std::string& name, bool delegates_go) const;
 
   base::Environment env_;
   OpRegistry ops_;
   mutable std::mutex backends_mutex_;
   std::vector<compiler::RankedBackend> backends_;  // guarded by it
+  struct KnownDelegate {
+    std::shared_ptr<Backend> backend;
+    Status ready;  // what its Init answered
+  };
+  std::vector<KnownDelegate> delegates_;  // guarded by it too
   std::mutex plugins_mutex_;
   std::vector<PluginInfo> plugins_;  // guarded by it
   std::vector<std::string> warnings_;

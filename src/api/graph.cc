@@ -305,7 +305,7 @@ Status GraphImpl::DoCompile() {
   if (options_.isRelaxMode()) {
     Warn("relax mode is accepted and changes nothing: float32 stays float32");
   }
-  const auto backends = context_->backends();
+  TIMCL_ASSIGN(const auto backends, context_->backends(&report_.warnings));
   // One meaning per name, whatever others register now.
   lowered.graph->set_ops(std::make_shared<const OpRegistry>(context_->Ops()));
   const OpRegistry& ops = *lowered.graph->ops();

@@ -49,6 +49,13 @@ Status Context::AddBackend(std::shared_ptr<Backend>, int) {
   return Status::Error(Code::kUnsupported, "this context takes no further backends");
 }
 
+Status Context::SetDelegate(std::shared_ptr<Delegate>) {
+  return Status::Error(Code::kUnsupported, "this context takes no delegates");
+}
+Status Context::AddDelegate(std::shared_ptr<Delegate>) {
+  return Status::Error(Code::kUnsupported, "this context takes no delegates");
+}
+
 Status Context::LoadPlugin(const std::string&, std::vector<PluginInfo>*) {
   return Status::Error(Code::kUnsupported, "this context loads no plugins");
 }

@@ -113,7 +113,7 @@ def check(library):
     for scope in names:
         if not re.match(r"tim::", scope):
             bad.append(f"exported by accident: {scope}::{sorted(names[scope])[0]}")
-        if re.match(r"tim::vx::(ir|compiler|runtime|opencl|base|kernels|reference)\b", scope):
+        if re.match(r"tim::vx::(ir|compiler|runtime|opencl|base|kernels|reference|delegate)\b", scope):
             bad.append(f"internal name exported: {scope}::{sorted(names[scope])[0]}")
     for file in re.findall(r"_GLOBAL__sub_I_(\S+)", run("nm", library)):
         if file not in WITH_INITIALIZERS:

@@ -9,7 +9,7 @@ import pathlib, re, sys, tempfile
 LISTING = re.compile(r"^```(\w*)[ ]?(\S*)\n(.*?)^```$", re.M | re.S)
 
 
-PAGES = ("CONTRIBUTING.md", "docs/composed.md", "docs/plugins.md")
+PAGES = ("CONTRIBUTING.md", "docs/composed.md", "docs/delegates.md", "docs/plugins.md")
 
 
 def check(root):

@@ -15,6 +15,7 @@ namespace vx {
 class Graph;
 class CompileOption;
 class Backend;
+class Delegate;
 class OpRegistry;
 
 /// Choices for Context::Create(const ContextOptions&). (Addition to the original API.)
@@ -82,6 +83,15 @@ class TIMCL_API Context {
   /// priorities are asked first; OpenCL has -1000, the reference backend -2000. The default body
   /// answers kUnsupported.
   virtual Status AddBackend(std::shared_ptr<Backend> backend, int priority = 0);
+  /// Gives subgraphs of graphs compiled from now on to a delegate (tim/vx/delegate.h) instead of
+  /// all that were set before; null: to none. Delegates are asked in the order in which they came,
+  /// before all backends. Init() runs here, once, and what it answers is returned: a delegate that
+  /// answers kUnsupported is passed over, which every report says; with any other failure Compile()
+  /// fails. kAlreadyExists: there is a backend of its name; nothing is changed. The default body
+  /// answers kUnsupported, that of AddDelegate too.
+  virtual Status SetDelegate(std::shared_ptr<Delegate> delegate);
+  /// One more, behind those that are there.
+  virtual Status AddDelegate(std::shared_ptr<Delegate> delegate);
   /// The operators that its graphs know by name, at first the built-in ones (tim/vx/op_def.h): what
   /// is registered here serves operations made from now on. The default body answers one for all
   /// mocks, which no graph looks at.
