@@ -2,10 +2,12 @@
 // must not grow with the number of ops. items_per_second counts ops.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "tim/vx/context.h"
+#include "tim/vx/delegate.h"
 #include "tim/vx/graph.h"
 #include "tim/vx/ops/activations.h"
 #include "tim/vx/ops/elementwise.h"
@@ -48,10 +50,40 @@ void Tree(Graph& graph, int64_t ops) {
   }
 }
 
-void Compile(benchmark::State& state, void (*build)(Graph&, int64_t), bool host_only) {
+/// Replaces every second op by a kernel of its own: as many partitions as ops.
+class EverySecond : public Delegate {
+ public:
+  Status Init() override { return RET_OK; }
+  Status Build(DelegateModel* model) override {
+    KernelIter at = model->BeginKernelIterator();
+    for (bool mine = true; at != model->EndKernelIterator(); mine = !mine) {
+      at = mine ? model->Replace(at, at + 1,
+                                 new Relu(model->SubgraphInputs(at, at + 1),
+                                          model->SubgraphOutputs(at, at + 1)))
+                : at + 1;
+    }
+    return RET_OK;
+  }
+
+ private:
+  class Relu : public kernel::Kernel {
+   public:
+    using kernel::Kernel::Kernel;
+    Status Execute() override {
+      const auto* x = static_cast<const float*>(inputs()[0].Data().get());
+      auto* y = static_cast<float*>(outputs()[0].MutableData());
+      for (int64_t i = 0; i < outputs()[0].ElementNum(); ++i) y[i] = std::max(x[i], 0.0f);
+      return RET_OK;
+    }
+  };
+};
+
+void Compile(benchmark::State& state, void (*build)(Graph&, int64_t), bool host_only,
+             bool delegated = false) {
   ContextOptions options;
   options.host_only = host_only;
   const auto context = Context::Create(options);
+  if (delegated) (void)context->SetDelegate(std::make_shared<EverySecond>());
   bool warm = false;
   for (auto _ : state) {
     state.PauseTiming();
@@ -78,6 +110,7 @@ BENCHMARK_CAPTURE(Compile, chain, Chain, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(Compile, tree, Tree, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(Compile, chain_reference, Chain, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(Compile, tree_reference, Tree, true)->Apply(Sizes);
+BENCHMARK_CAPTURE(Compile, chain_delegated, Chain, true, true)->Apply(Sizes);
 
 }  // namespace
 
