@@ -60,10 +60,11 @@ Status Reference(const Attrs& a, const tim::vx::ref::Inputs& inputs,
                      [](const Candidate& l, const Candidate& r) { return l.score > r.score; });
     std::vector<Candidate> kept;
     for (const Candidate& c : candidates) {
+      if (static_cast<int64_t>(kept.size()) == max) break;
       const bool covered = std::any_of(kept.begin(), kept.end(), [&](const Candidate& k) {
         return Overlap(k.box, c.box) > a.nms_iou_threshold;
       });
-      if (!covered && static_cast<int64_t>(kept.size()) < max) kept.push_back(c);
+      if (!covered) kept.push_back(c);
     }
     outputs[3].Set(image, static_cast<double>(kept.size()));
     kept.resize(static_cast<size_t>(max), Candidate{{0, 0, 0, 0}, 0, 0});

@@ -30,10 +30,10 @@ __kernel void decode(IN(ENCODINGS), IN(SCORES), IN(ANCHORS), __global float4* bo
   classes[i] = label;
 }
 
-/// The area in common, as a part of the area of both together.
+/// The area in common, as a part of the area of both together. Of what is no proper box it is 0 or
+/// NaN, which are not larger than any threshold.
 float overlap(float4 a, float4 b) {
   const float area_a = (a.z - a.x) * (a.w - a.y), area_b = (b.z - b.x) * (b.w - b.y);
-  if (!(area_a > 0 && area_b > 0)) return 0;
   const float height = fmax(fmin(a.z, b.z) - fmax(a.x, b.x), 0.0f);
   const float width = fmax(fmin(a.w, b.w) - fmax(a.y, b.y), 0.0f);
   return height * width / (area_a + area_b - height * width);
