@@ -13,8 +13,8 @@
 namespace custom_ops {
 
 /// Decodes boxes, and takes the best ones, without those that overlap a better one.
-///   encodings  T[4, anchors, batch]        T: FLOAT32, FLOAT16, UINT8, INT8; y x h w of each box,
-///              relative to its anchor
+///   encodings  T[4, anchors, batch]        T: FLOAT32, FLOAT16, UINT8, INT8, for each input its
+///              own; y x h w of each box, relative to its anchor
 ///   scores     T[classes, anchors, batch]  num_classes columns, or one more: then the first is the
 ///              background, which is never detected
 ///   anchors    T[4, anchors]               y x h w, with y and x of the centre
