@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""custom_ops/README.md lists every folder of custom_ops with what the first line of its header says.
+"""custom_ops/README.md lists every folder of custom_ops with what the first line of its header says; each has a test.
 
 check_custom_ops.py [root] prints what differs; --update [root] writes the list; --self-test tries it on made-up files.
 """
@@ -22,6 +22,8 @@ def rows(root):
             made += f"| [`{folder.name}`]({folder.name}) | {match[1]} |\n"
         else:
             faults.append(f"{header.relative_to(root)}: the first line is not '// <Class>: <what it does>'")
+        if not (root / "tests/custom" / (folder.name + "_test.cc")).is_file():
+            faults.append(f"tests/custom/{folder.name}_test.cc is not there")
     return made, faults
 
 
@@ -42,11 +44,13 @@ def self_test():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         page = root / PAGE
+        (root / "tests/custom").mkdir(parents=True)
 
         def add(name, first):
             (root / "custom_ops" / name).mkdir(parents=True)
             (root / "custom_ops" / name / "CMakeLists.txt").write_text("")
             (root / "custom_ops" / name / (name + ".h")).write_text(first + "\n")
+            (root / "tests/custom" / (name + "_test.cc")).write_text("")
 
         add("b", "// B: does b.")
         page.write_text("# Page\n\n| folder | operator |\n|---|---|\n\nmore\n")
@@ -64,8 +68,10 @@ def self_test():
         assert not check(root, update=True)
         add("c", "#ifndef C")
         assert len(check(root)) == 1, "a header that does not say what it is"
+        (root / "tests/custom/b_test.cc").unlink()
+        assert len(check(root)) == 2, "a folder without a test"
         page.write_text("# Page\n")
-        assert len(check(root)) == 2, "no list"
+        assert len(check(root)) == 3, "no list"
 
 
 if __name__ == "__main__":
