@@ -26,6 +26,7 @@ tim::vx::Status Reference(float epsilon, const tim::vx::ref::Input& x, tim::vx::
 RmsNorm::RmsNorm(tim::vx::Graph* graph, const Attrs& attrs)
     : CustomOpBase(graph, 1, 1, -1, "custom_ops.rms_norm"), attrs_(attrs) {
   kernel_resource_ = kRmsNormCl;
+  SetTypes("f32 -> f32");
   SetReference([attrs](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {
     return Reference(attrs.epsilon, inputs[0], outputs[0]);
   });
@@ -37,9 +38,7 @@ std::shared_ptr<tim::vx::Operation> RmsNorm::Clone(std::shared_ptr<tim::vx::Grap
 
 void RmsNorm::SetupShapeInfor() { outputs_size_[0] = inputs_size_[0]; }
 
-void RmsNorm::SetupParams(std::vector<tim::vx::DataType> input_types, std::string&) {
-  if (input_types[0] == tim::vx::DataType::FLOAT32) func_name_ = "rms_norm";
-}
+void RmsNorm::SetupParams(std::vector<tim::vx::DataType>, std::string&) { func_name_ = "rms_norm"; }
 
 void RmsNorm::SetupEnqueue(uint32_t& dim, std::vector<size_t>& global_size,
                            std::vector<size_t>& local_size) {
