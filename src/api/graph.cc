@@ -374,7 +374,7 @@ bool GraphImpl::Compile() {
   return Fail("compile", compile_status_);
 }
 
-Status GraphImpl::DoRun() {
+Status GraphImpl::DoRun(std::vector<std::vector<kernel::Timing>>* timings) {
   for (const auto& tensor : run_memory_) {
     if (tensor->handle()->data() != nullptr) continue;
     return Status::Error(Code::kInvalidArgument,
@@ -382,7 +382,7 @@ Status GraphImpl::DoRun() {
         .AtTensor(PlaceOf(*tensor));
   }
   for (const auto& tensor : run_memory_) tensor->Fetch();
-  TIMCL_TRY(executable_->Run());
+  TIMCL_TRY(timings == nullptr ? executable_->Run() : executable_->Profile(timings));
   for (const Written& c : commits_) c.tensor->storage()->SwapWith(*c.state);
   for (const auto& tensor : delivered_) tensor->Deliver();
   return Status();
@@ -392,6 +392,14 @@ bool GraphImpl::Run() {
   if (!Compile()) return false;
   last_ = Fenced([&] { return DoRun(); });
   return last_.ok() || Fail("run", last_);
+}
+
+GraphProfile GraphImpl::Profile(int runs) {
+  GraphProfile profile;
+  if (!Compile()) return profile;
+  last_ = Fenced([&] { return DoProfile(runs, &profile); });
+  if (!last_.ok()) (void)Fail("profile", last_);
+  return profile;
 }
 
 bool GraphImpl::CompileToBinary(void*, size_t* size) {

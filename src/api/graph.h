@@ -16,6 +16,7 @@
 #include "tim/vx/compile_report.h"
 #include "tim/vx/graph.h"
 #include "tim/vx/operation.h"
+#include "tim/vx/profile.h"
 
 namespace tim::vx {
 
@@ -54,6 +55,7 @@ class GraphImpl : public Graph {
   }
   const Status& LastStatus() const override { return last_; }
   const CompileReport& Report() const override { return report_; }
+  GraphProfile Profile(int runs) override;
   std::string ToText() const override;
   using Graph::CreateOperation;
   std::shared_ptr<Operation> CreateOperation(const std::string& kind,
@@ -107,7 +109,9 @@ class GraphImpl : public Graph {
   Status DoCompile();
   /// What inference found out about a tensor that an op writes, after a compilation.
   Status TakeOver(const Written& written, const ir::Value& value);
-  Status DoRun();
+  /// `timings`: by step, where each piece of work is timed.
+  Status DoRun(std::vector<std::vector<kernel::Timing>>* timings = nullptr);
+  Status DoProfile(int runs, GraphProfile* profile);
   /// Into the report and the log.
   void Warn(std::string text);
   /// Remembers why a call returns false, and logs it: callers of the original API see no more

@@ -5,6 +5,7 @@
 #include "tim/vx/graph.h"
 #include "tim/vx/op_def.h"
 #include "tim/vx/operation.h"
+#include "tim/vx/profile.h"
 
 namespace tim::vx {
 namespace {
@@ -30,6 +31,8 @@ const CompileReport& Graph::Report() const {
   static const CompileReport empty;
   return empty;
 }
+
+GraphProfile Graph::Profile(int) { return GraphProfile(); }
 
 std::string Graph::ToText() const { return std::string(); }
 

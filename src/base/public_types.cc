@@ -1,4 +1,5 @@
 // Bodies of public classes that whoever runs a compiled graph needs, also without IR and compiler.
+#include <chrono>
 #include <utility>
 
 #include "tim/vx/backend.h"
@@ -26,6 +27,15 @@ bool Quantization::operator==(const Quantization& other_quant) const {
 Backend::~Backend() = default;
 namespace kernel {
 Kernel::~Kernel() = default;
+Status Kernel::Profile(std::vector<Timing>* timings) {
+  const auto start = std::chrono::steady_clock::now();
+  TIMCL_TRY(Execute());
+  TIMCL_TRY(Wait());
+  Timing whole;
+  whole.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  timings->push_back(std::move(whole));
+  return Status();
+}
 Memory::~Memory() = default;
 }  // namespace kernel
 

@@ -254,6 +254,7 @@ Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backe
       OpPlacement place;
       const OpView op = graph.view(id);
       place.op = op.label();
+      place.id = id;
       place.kind = std::string(op.kind());
       place.origin = op.def().origin;
       place.part_of = graph.PartOf(id);

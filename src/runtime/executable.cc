@@ -109,6 +109,12 @@ Status Executable::Run() {
   return open != nullptr ? std::exchange(open, nullptr)->Wait() : Status();
 }
 
+Status Executable::Profile(std::vector<std::vector<kernel::Timing>>* timings) {
+  timings->assign(steps_.size(), {});
+  for (size_t s = 0; s < steps_.size(); ++s) TIMCL_TRY(steps_[s].kernel->Profile(&(*timings)[s]));
+  return Status();
+}
+
 std::string Executable::PlanText() const {
   std::string text = fmt::format("{} steps, {} syncs per run, arena {} bytes\n", steps_.size(),
                                  syncs_, arena_bytes());

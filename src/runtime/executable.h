@@ -33,7 +33,12 @@ class Executable {
   /// One inference. After the first call nothing is allocated.
   Status Run();
 
+  /// One inference, a step after the other. (*timings)[s] receives what Kernel::Profile says of
+  /// step s.
+  Status Profile(std::vector<std::vector<kernel::Timing>>* timings);
+
   size_t steps() const { return steps_.size(); }
+  const Step& step(size_t index) const { return steps_[index]; }
   /// Host-device synchronisations per Run: one, and one more for each change between backends of
   /// different queues.
   size_t syncs() const { return syncs_; }

@@ -16,6 +16,7 @@
 #include "tim/vx/ops/fullyconnected.h"
 #include "tim/vx/ops/simple_operations.h"
 #include "tim/vx/ops/softmax.h"
+#include "tim/vx/profile.h"
 
 namespace tim::vx::test {
 namespace {
@@ -306,6 +307,33 @@ TEST_P(FaultTest, EveryCallMayFailForGood) {
   ExpectNoLeak(start);
 }
 
+TEST_P(FaultTest, EveryCallOfAProfileMayFail) {
+  const timcl_counts start = Snapshot();
+  for (const char* kind : {"setup", "enqueue", "wait", "read"}) {
+    Status opened;
+    SmallGraph small(MakeContext(GetParam(), &opened));
+    ASSERT_TRUE(opened.ok()) << opened.message();
+    ASSERT_TRUE(small.graph->Run()) << small.graph->LastStatus().message();
+    int failures = 0;
+    for (bool hit = true; hit; ++failures) {
+      SCOPED_TRACE(std::string(kind) + " " + std::to_string(failures));
+      ASSERT_LT(failures, 100);
+      ASSERT_EQ(arm_(kind, failures), 0);
+      const GraphProfile profile = small.graph->Profile(1);
+      hit = hits_() == 1;
+      arm_("none", 0);
+      EXPECT_EQ(profile.ops.empty(), hit);
+      if (hit) ExpectDeviceError(small.graph->LastStatus());
+      EXPECT_TRUE(small.graph->Run()) << small.graph->LastStatus().message();
+      EXPECT_TRUE(small.Right());
+    }
+    // Hosts whose memory the device shares have nothing to read back.
+    EXPECT_TRUE(failures > 1 || (std::string(kind) == "read" && GetParam() != On::kOwnMemory))
+        << kind;
+  }
+  ExpectNoLeak(start);
+}
+
 /// A device with memory of its own, as a user meets it.
 class OwnMemory : public testing::Test {
  protected:
@@ -316,6 +344,19 @@ class OwnMemory : public testing::Test {
   }
   std::shared_ptr<Context> context_;
 };
+
+TEST_F(OwnMemory, ProfileShowsTheCopies) {
+  SmallGraph small(context_);
+  std::vector<std::string> kernels;
+  for (const OpTime& op : small.graph->Profile(2).ops) {
+    kernels.push_back(op.kernel);
+    EXPECT_GT(op.bytes, 0u);
+  }
+  // The input is the same in every run, so it was sent in the first.
+  EXPECT_EQ(kernels.size(), small.graph->Report().launches + 1);
+  EXPECT_EQ(kernels.back(), "copy to the host");
+  EXPECT_TRUE(small.Right());
+}
 
 TEST_F(OwnMemory, NewInputsReachTheDevice) {
   SmallGraph small(context_);

@@ -138,6 +138,16 @@ struct Io {
   Buffer scratch, persistent;           // type is meaningless; memory null when not asked for
 };
 
+/// One piece of work, timed.
+struct Timing {
+  int op = -1;         // OpView::id() of the op whose work it is; -1: of no single op
+  std::string label;   // "" = the op's own; with those that run fused into it, where there are some
+  std::string kernel;  // kernel function, or what else was done
+  double seconds = 0;
+  double flops = 0;    // arithmetic; 0 = unknown
+  uint64_t bytes = 0;  // of the operands; 0 = unknown
+};
+
 /// The unit that runs: one partition. Prepare once, Execute per Run.
 class TIMCL_API Kernel {
  public:
@@ -151,6 +161,9 @@ class TIMCL_API Kernel {
   /// Kernels with the same domain run in order without a Wait between them; null: Execute is
   /// synchronous.
   virtual const void* SyncDomain() const { return nullptr; }
+  /// Execute and Wait in one, with the time of each piece of work appended; every call appends the
+  /// same pieces. The default measures the whole as one.
+  virtual Status Profile(std::vector<Timing>* timings);
 };
 
 }  // namespace kernel

@@ -25,6 +25,7 @@ struct OpPlacement {
   /// that the user made.
   std::string part_of = {};
   std::string origin = {};  ///< who brought the OpDef: "built-in", "app", the file of a plugin
+  int id = -1;              ///< number of its node in the compiled graph, as in dumps
 };
 
 /// The result of Compile() in figures. A plain value.

@@ -20,6 +20,7 @@ struct DmaBufferDesc;
 class Operation;
 class CompileOption;
 class CompileReport;
+class GraphProfile;
 class AttrMap;
 
 /// A graph under construction, then ready to run. Made by Context::CreateGraph.
@@ -110,6 +111,11 @@ class TIMCL_API Graph {
   virtual const Status& LastStatus() const;
   /// What the last Compile() decided (tim/vx/compile_report.h); empty before it.
   virtual const CompileReport& Report() const;
+  /// Where the time of a Run() goes (tim/vx/profile.h): Compile(), if that was not done; one run to
+  /// warm up, `runs` whole ones, and `runs` in which each kernel launch is timed by the device's
+  /// own clock. Outputs and states are as after so many calls of Run(). No `ops`: it failed, and
+  /// LastStatus() tells why.
+  virtual GraphProfile Profile(int runs = 10);
   /// The graph in the text form that passes are tested with.
   virtual std::string ToText() const;
   /// Makes an operation of what the graph's context knows by this name (Context::Ops): an operator

@@ -1,6 +1,7 @@
 // The reference backend: a partition is a list of reference functions over buffers in the arena.
 #include "backends/reference/backend.h"
 
+#include <chrono>
 #include <map>
 
 #include "runtime/arena.h"
@@ -37,24 +38,43 @@ class ReferenceKernel : public kernel::Kernel {
   }
 
   Status Execute() override {
+    for (const Step& s : plan_->steps) TIMCL_TRY(Execute(s));
+    return Status();
+  }
+
+  Status Profile(std::vector<kernel::Timing>* timings) override {
+    using Clock = std::chrono::steady_clock;
     for (const Step& s : plan_->steps) {
-      ref::Inputs ins;
-      ref::Outputs outs;
-      for (size_t i = 0; i < s.inputs.size(); ++i) {
-        if (s.inputs[i] < 0) {
-          ins.emplace_back();
-        } else {
-          ins.emplace_back(Address(s.inputs[i]), s.op.in(i).type());
-        }
-      }
-      for (size_t i = 0; i < s.outputs.size(); ++i)
-        outs.emplace_back(Address(s.outputs[i]), s.op.out(i).type());
-      TIMCL_TRY(s.op.def().reference(s.op, ins, outs));
+      const auto start = Clock::now();
+      TIMCL_TRY(Execute(s));
+      kernel::Timing timing;
+      timing.op = s.op.id();
+      timing.kernel = "reference";
+      timing.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      for (size_t i = 0; i < s.op.num_inputs(); ++i)
+        if (s.op.in(i).present()) timing.bytes += s.op.in(i).type().bytes();
+      for (size_t i = 0; i < s.op.num_outputs(); ++i) timing.bytes += s.op.out(i).type().bytes();
+      timings->push_back(std::move(timing));
     }
     return Status();
   }
 
  private:
+  Status Execute(const Step& s) const {
+    ref::Inputs ins;
+    ref::Outputs outs;
+    for (size_t i = 0; i < s.inputs.size(); ++i) {
+      if (s.inputs[i] < 0) {
+        ins.emplace_back();
+      } else {
+        ins.emplace_back(Address(s.inputs[i]), s.op.in(i).type());
+      }
+    }
+    for (size_t i = 0; i < s.outputs.size(); ++i)
+      outs.emplace_back(Address(s.outputs[i]), s.op.out(i).type());
+    return s.op.def().reference(s.op, ins, outs);
+  }
+
   void* Address(int slot) const {
     const Plan::Slot& s = plan_->slots[static_cast<size_t>(slot)];
     switch (s.place) {

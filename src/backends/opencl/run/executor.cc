@@ -98,6 +98,23 @@ Result<Target> TargetOf(const kernel::Io& io, const Arg& arg, const std::string&
   return t;
 }
 
+/// Of the operands that a launch reads and writes.
+uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan) {
+  uint64_t bytes = 0;
+  for (const Arg& arg : launch.args) {
+    uint64_t once = arg.bytes;
+    if (arg.kind == Arg::Kind::kScalar || arg.kind == Arg::Kind::kLocal) continue;
+    if (arg.type.dtype != DataType::UNKNOWN) {
+      once = arg.type.bytes();
+    } else if (arg.kind == Arg::Kind::kConstant && plan.constants[arg.index].data != nullptr) {
+      once = plan.constants[arg.index].data->size();
+    }
+    const bool changes = arg.kind != Arg::Kind::kConstant && arg.writes;
+    bytes += (arg.reads ? once : 0) + (changes ? once : 0);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Status PartitionKernel::CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
@@ -301,11 +318,13 @@ Status PartitionKernel::Bind(Binding* b) {
 
 Status PartitionKernel::CopyStage(const Binding& b, bool in) {
   const cl_mem stage = b.stage();
+  const Launch& launch = plan_->launches[b.step];
+  cl_event* const event = Time(&launch, "copy of an image", 2 * b.bytes);
   return ClStatus(in ? clEnqueueCopyBuffer(session_->queue()(), b.piece, stage, 0, kHeader, b.bytes,
-                                           0, nullptr, nullptr)
+                                           0, nullptr, event)
                      : clEnqueueCopyBuffer(session_->queue()(), stage, b.piece, kHeader, 0, b.bytes,
-                                           0, nullptr, nullptr),
-                  "clEnqueueCopyBuffer", plan_->launches[b.step].label);
+                                           0, nullptr, event),
+                  "clEnqueueCopyBuffer", launch.label);
 }
 
 Status PartitionKernel::WriteInputs() {
@@ -321,9 +340,10 @@ Status PartitionKernel::WriteInputs() {
     // Steps of other backends change memory without a new version.
     if (only_host && exchange.version == version) continue;
     TIMCL_ASSIGN(const cl_mem piece, mirror->Piece(b.offset, b.type.bytes(), b.name));
-    TIMCL_TRY(ClStatus(clEnqueueWriteBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(),
-                                            b.Data(), 0, nullptr, nullptr),
-                       "clEnqueueWriteBuffer", "input '" + b.name + "'"));
+    TIMCL_TRY(ClStatus(
+        clEnqueueWriteBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(), b.Data(), 0,
+                             nullptr, Time(nullptr, "copy to the device", b.type.bytes())),
+        "clEnqueueWriteBuffer", "input '" + b.name + "'"));
     exchange.version = version;
   }
   return Status();
@@ -334,9 +354,10 @@ Status PartitionKernel::ReadOutputs() {
     if (b.memory == nullptr) continue;
     DeviceMirror* mirror = session_->MirrorOf(b.memory);
     TIMCL_ASSIGN(const cl_mem piece, mirror->Piece(b.offset, b.type.bytes(), b.name));
-    TIMCL_TRY(ClStatus(clEnqueueReadBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(),
-                                           b.Data(), 0, nullptr, nullptr),
-                       "clEnqueueReadBuffer", "output '" + b.name + "'"));
+    TIMCL_TRY(ClStatus(
+        clEnqueueReadBuffer(session_->queue()(), piece, CL_FALSE, 0, b.type.bytes(), b.Data(), 0,
+                            nullptr, Time(nullptr, "copy to the host", b.type.bytes())),
+        "clEnqueueReadBuffer", "output '" + b.name + "'"));
     mirror->ExchangeOf(b.offset).made_in_run = session_->run();
   }
   return Status();
@@ -359,11 +380,13 @@ Status PartitionKernel::EnqueueAll() {
     for (const size_t k : step.staged) {
       if (bindings_[k].use_stage && bindings_[k].reads) TIMCL_TRY(CopyStage(bindings_[k], true));
     }
-    TIMCL_TRY(ClStatus(
-        clEnqueueNDRangeKernel(session_->queue()(), step.kernel(), launch.dims, nullptr,
-                               step.global.data(), step.has_local ? step.local.data() : nullptr, 0,
-                               nullptr, nullptr),
-        "clEnqueueNDRangeKernel", launch.label));
+    TIMCL_TRY(
+        ClStatus(clEnqueueNDRangeKernel(session_->queue()(), step.kernel(), launch.dims, nullptr,
+                                        step.global.data(),
+                                        step.has_local ? step.local.data() : nullptr, 0, nullptr,
+                                        Time(&launch, plan_->kernels[launch.variant].function,
+                                             timed_ != nullptr ? BytesOf(launch, *plan_) : 0)),
+                 "clEnqueueNDRangeKernel", launch.label));
     for (const size_t k : step.staged) {
       if (bindings_[k].use_stage && bindings_[k].writes) TIMCL_TRY(CopyStage(bindings_[k], false));
     }
@@ -378,6 +401,45 @@ Status PartitionKernel::Execute() {
   const Status status = EnqueueAll();
   if (!status.ok()) (void)session_->Finish();  // what was enqueued before still uses our memory
   return status;
+}
+
+cl_event* PartitionKernel::Time(const Launch* launch, const std::string& what, uint64_t bytes) {
+  if (timed_ == nullptr) return nullptr;
+  Timed& timed = timed_->emplace_back();
+  timed.timing.kernel = what;
+  timed.timing.bytes = bytes;
+  if (launch != nullptr) {
+    timed.timing.op = launch->op;
+    timed.timing.label = launch->label;
+    timed.timing.flops = launch->flops;
+  }
+  return &timed.event();
+}
+
+Status PartitionKernel::TimeAll(std::vector<kernel::Timing>* timings) {
+  std::vector<Timed> timed;
+  timed_ = &timed;
+  const Status executed = Execute();
+  timed_ = nullptr;
+  TIMCL_TRY(executed);
+  TIMCL_TRY(session_->Finish());
+  for (Timed& t : timed) {
+    cl_int error = CL_SUCCESS, error2 = CL_SUCCESS;
+    const auto start = t.event.getProfilingInfo<CL_PROFILING_COMMAND_START>(&error),
+               end = t.event.getProfilingInfo<CL_PROFILING_COMMAND_END>(&error2);
+    TIMCL_TRY(ClStatus(error != CL_SUCCESS ? error : error2, "clGetEventProfilingInfo",
+                       t.timing.label.empty() ? t.timing.kernel : t.timing.label));
+    t.timing.seconds = end > start ? static_cast<double>(end - start) * 1e-9 : 0;
+    timings->push_back(std::move(t.timing));
+  }
+  return Status();
+}
+
+Status PartitionKernel::Profile(std::vector<kernel::Timing>* timings) {
+  TIMCL_TRY(session_->SetProfiling(true));
+  const Status timed = TimeAll(timings);
+  const Status back = session_->SetProfiling(false);
+  return timed.ok() ? back : timed;
 }
 
 }  // namespace tim::vx::opencl

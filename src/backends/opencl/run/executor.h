@@ -29,6 +29,8 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
   /// Enqueues all launches and returns.
   Status Execute() override;
   Status Wait() override { return session_->Finish(); }
+  /// Each launch and each copy by the device's clock.
+  Status Profile(std::vector<kernel::Timing>* timings) override;
   const void* SyncDomain() const override { return session_.get(); }
 
   /// What costs time, and what the device's compiler knows of a kernel's parameters that hardly
@@ -57,6 +59,11 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
     DeviceMirror* mirror = nullptr;
     uint64_t generation = 0;  // of the arguments that are set
   };
+  /// A command that is being timed.
+  struct Timed {
+    kernel::Timing timing;
+    cl::Event event;
+  };
   size_t Watch(kernel::Memory* memory);
   Status CheckLaunch(const Launch& launch, const cl::Kernel& kernel, const Signature* signature);
   Status PrepareStep(const kernel::Io& io, size_t launch);
@@ -66,6 +73,9 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
   Status EnqueueAll();
   Status WriteInputs();
   Status ReadOutputs();
+  /// Where the event of the next command goes; null: nobody asked. `launch` null: a copy.
+  cl_event* Time(const Launch* launch, const std::string& what, uint64_t bytes);
+  Status TimeAll(std::vector<kernel::Timing>* timings);
 
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<const PartitionPlan> plan_;
@@ -75,6 +85,7 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
   std::vector<Binding> bindings_;
   std::vector<Watched> watched_;
   std::vector<std::string> warnings_;
+  std::vector<Timed>* timed_ = nullptr;  // while Profile enqueues
   bool prepared_ = false;
 };
 

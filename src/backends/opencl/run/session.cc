@@ -35,11 +35,18 @@ Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<Device> device)
   TIMCL_TRY(CheckProcess());
   std::shared_ptr<Session> session(new Session());
   session->device_ = std::move(device);
-  cl_int error = CL_SUCCESS;
-  session->queue_ = cl::CommandQueue(session->device_->context(), session->device_->entry().device,
-                                     cl_command_queue_properties{0}, &error);
-  TIMCL_TRY(ClStatus(error, "clCreateCommandQueue", session->device_->caps().name));
+  TIMCL_TRY(session->SetProfiling(false));
   return session;
+}
+
+Status Session::SetProfiling(bool on) {
+  TIMCL_TRY(Finish());
+  cl_int error = CL_SUCCESS;
+  cl::CommandQueue queue(device_->context(), device_->entry().device,
+                         on ? cl_command_queue_properties{CL_QUEUE_PROFILING_ENABLE} : 0, &error);
+  TIMCL_TRY(ClStatus(error, "clCreateCommandQueue", device_->caps().name));
+  queue_ = std::move(queue);
+  return Status();
 }
 
 Session::~Session() {

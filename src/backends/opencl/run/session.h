@@ -35,6 +35,9 @@ class Session {
   Result<cl_mem> ConstantImage(const Constant& constant, const ImageHeader& header,
                                const std::string& where);
 
+  /// Commands from here on are timed, or no longer. Waits for those before.
+  Status SetProfiling(bool on);
+
   /// Commands are about to be enqueued; the next Finish has something to wait for.
   void NoteWork();
   /// How often Finish has waited, plus one.
