@@ -219,13 +219,16 @@ TEST(ExpandBuilder, PartsAreShownUnderneathTheComposedOp) {
   EXPECT_THAT(tim::vx::testing::OutputsOf(*g).at(2), ElementsAre(-1.0f, -1.0f));
   std::vector<std::string> parts;
   for (const OpPlacement& p : report.ops) parts.push_back(p.op + " of " + p.part_of);
-  const std::string inner = "Outer#1 'o' / Inner#1 'o'";
-  EXPECT_THAT(parts, ElementsAre("Relu#1 'o' of " + inner, "Add#1 'o' of " + inner,
-                                 "Relu#1 'o' of " + inner, "Add#1 'o' of " + inner, "Neg#2 of "));
-  EXPECT_THAT(report.ToText(), HasSubstr("\n" + inner));
-  EXPECT_THAT(report.ToText(), HasSubstr("\n  Relu#1 'o'"));
+  // Each part has a name of its own, also two of one kind in one composed op.
+  const std::string first = "Outer#1 'o' / Inner#1.1 'o'", second = "Outer#1 'o' / Inner#1.2 'o'";
+  EXPECT_THAT(
+      parts, ElementsAre("Relu#1.1.1 'o' of " + first, "Add#1.1.2 'o' of " + first,
+                         "Relu#1.2.1 'o' of " + second, "Add#1.2.2 'o' of " + second, "Neg#2 of "));
+  EXPECT_THAT(report.ToText(), HasSubstr("\n" + first));
+  EXPECT_THAT(report.ToText(), HasSubstr("\n" + second));
+  EXPECT_THAT(report.ToText(), HasSubstr("\n  Relu#1.2.1 'o'"));
   EXPECT_THAT(report.ToText(), HasSubstr("\nNeg#2 "));
-  EXPECT_THAT(ir::Print(*g), AllOf(HasSubstr("  // part of " + inner + "\n"),
+  EXPECT_THAT(ir::Print(*g), AllOf(HasSubstr("  // part of " + second + "\n"),
                                    HasSubstr("%2 = Neg#2(%1) : output f32[2]\n")));
   const std::string dot = ir::ToDot(*g);
   const size_t box = dot.find("label=\"Outer#1 'o'\"; style=dashed");

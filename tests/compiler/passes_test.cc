@@ -250,7 +250,7 @@ TEST(Assign, ComposedOpsAreExpandedWhereNobodyTakesThemWhole) {
   ASSERT_TRUE(InferTypes(*forever).ok());
   a = Assign(forever, Registry(), small, {}, {});
   EXPECT_EQ(a.status().code(), Code::kInvalidGraph);
-  EXPECT_THAT(a.status().message(), HasSubstr("leads back to the same: Forever#0 / Forever#0"));
+  EXPECT_THAT(a.status().message(), HasSubstr("leads back to the same: Forever#0 / Forever#0.1"));
 }
 
 }  // namespace

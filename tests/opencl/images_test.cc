@@ -32,7 +32,7 @@ class Images : public OnBothMemories {
     TIMCL_TRY(ProgramCache(device_, {}).Build(plan->programs, "", &kernels, &stats));
     PartitionKernel kernel(session_, plan, kernels);
     TIMCL_TRY(kernel.Prepare(io));
-    warnings_ = kernel.warnings();
+    warnings_ = kernel.Warnings();
     for (int round = 0; round < 2; ++round) {
       TIMCL_TRY(kernel.Execute());
       TIMCL_TRY(kernel.Wait());

@@ -159,6 +159,8 @@ way_plugin() {
   grep -q "no operator of that name" log || fail "$(cat log)"
   [ "$(nm -D --defined-only build/libtimcl_acme_softcap.so | awk '{print $3}')" = timcl_plugin_query ] ||
     fail "the plugin shows more than its one symbol"
+  build/check build/libtimcl_acme_peak.so >report || fail "the cases of acme.peak: $(cat report)"
+  grep -qx "acme.peak: good" report || fail "$(cat report)"
   cmake --install build >install.log
   build/app >/dev/null
   if [ -e "$PREFIX/bin/timcl" ]; then
