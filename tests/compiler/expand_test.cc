@@ -125,7 +125,7 @@ constexpr Broken kBroken[] = {
     {"B02", WrongAttribute, Code::kInvalidArgument,
      "its expansion into Softmax: attribute 'axis' has a value of the wrong kind"},
     {"B03", AttributeOfAnOpWithout, Code::kInvalidArgument, "into Empty: unknown attribute 'axis'"},
-    {"B04", WrongAxis, Code::kInvalidArgument, "in its expansion, Softmax#1 'it': axis 5"},
+    {"B04", WrongAxis, Code::kInvalidArgument, "in its expansion, Softmax#1.1 'it': axis 5"},
     {"B05", ReadsNoValue, Code::kInternal, "lets Relu read %99, which is no value of it"},
     {"B06", ReadsAStrangersValue, Code::kInternal, "lets Relu read %0, which is no value of it"},
     {"B07", ReadsWhatNobodyProduces, Code::kInternal, "which no op has produced yet"},
@@ -174,10 +174,10 @@ TEST(ExpandBuilder, SeveralOutputsQuantizedConstantsAndOperandsLeftOut) {
   EXPECT_EQ(ir::Print(*g),
             "%0 = input f32[2,1]\n"
             "%3 = constant i8(0.5,0)[2,2] {2, 0, 0, 2}\n"
-            "%4 = DataConvert#4 \"c\"(%3) : f32[2,2] infer  // part of Cell#4 'c'\n"
-            "%6 = Relu#4 \"c\"(%0) : f32[2,1] infer  // part of Cell#4 'c'\n"
+            "%4 = DataConvert#4.1 \"c\"(%3) : f32[2,2] infer  // part of Cell#4 'c'\n"
+            "%6 = Relu#4.2 \"c\"(%0) : f32[2,1] infer  // part of Cell#4 'c'\n"
             "%5 = constant f32[2,2] {0, 0, 0, 0}\n"
-            "%1, %2 = RNNCell#4 \"c\"(%6, %4, _, %0, %5) {activation=\"TANH\"} : "
+            "%1, %2 = RNNCell#4.3 \"c\"(%6, %4, _, %0, %5) {activation=\"TANH\"} : "
             "output f32[2,1], output f32[2,1]  // part of Cell#4 'c'\n");
   // It reads back, and runs.
   const auto again = ir::Parse(ir::Print(*g), Registry());
