@@ -1,13 +1,18 @@
 // Operations made by the name of their operator.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <exception>
 
 #include "api/graph.h"
 #include "api/op_impl.h"
+#include "api/plugin.h"
 #include "tim/vx/op_class.h"
 
 namespace tim::vx {
+
+op_class_detail::NamedObject::~NamedObject() = default;
+
 namespace {
 
 /// Of an operator whose definition and attributes say all of it; or one that could not be made.
@@ -49,6 +54,15 @@ std::shared_ptr<const OpDef> Renamed(std::shared_ptr<const OpDef> def,
   return {owned, &owned->def};
 }
 
+/// An object of the plugin that does not know that it was made by name: what its own Clone makes
+/// would hold nothing of the library that it needs, down to its destructor.
+bool MayOutlive(const Operation& made, const OpDef& def) {
+  if (dynamic_cast<const op_class_detail::NamedObject*>(&made) != nullptr) return false;
+  const void* table = nullptr;  // an object begins with the address of its virtual functions
+  std::memcpy(&table, &made, sizeof table);
+  return InOnePlugin(reinterpret_cast<const void*>(def.create), table);
+}
+
 /// What the author's function makes. It may belong to a plugin: the result owns the definition, and
 /// with it the library, until the object is destroyed.
 Result<std::shared_ptr<Operation>> Create(Graph* graph, std::shared_ptr<const OpDef> def,
@@ -64,6 +78,14 @@ Result<std::shared_ptr<Operation>> Create(Graph* graph, std::shared_ptr<const Op
   if (made == nullptr || made->impl() == nullptr) {
     return Status::Error(Code::kPlugin,
                          fmt::format("its creation by '{}' returned null", def->origin));
+  }
+  if (MayOutlive(*made, *def)) {
+    return Status::Error(
+        Code::kPlugin,
+        fmt::format("its creation by '{}' gave an object of a class of its own, whose Clone makes "
+                    "copies that outlive the library; DefineOpClass (tim/vx/op_class.h) makes a "
+                    "function whose objects do not",
+                    def->origin));
   }
   Operation* const raw = made.get();
   auto release = [made = std::move(made), def = std::move(def)](Operation*) mutable {

@@ -2,21 +2,15 @@
 #include "tim/vx/check_op.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <exception>
-#include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 
+#include "api/checking.h"
 #include "api/tensor.h"
-#include "base/env.h"
 #include "ref/compare.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/operation.h"
@@ -25,11 +19,9 @@
 namespace tim::vx::testing {
 namespace {
 
-constexpr size_t kGuard = 256, kAlign = 4096;  // bytes
 constexpr int kRandomCases = 2;
 
 using ref::Random;
-using Bytes = std::vector<std::byte>;
 
 Bytes Draw(const TensorType& type, double lo, double hi, uint64_t seed) {
   Bytes data(type.bytes());
@@ -83,29 +75,6 @@ std::string Compare(const TensorType& type, const Bytes& expected, const void* g
   return "";
 }
 
-/// Memory of one output between guard bytes.
-class Guarded {
- public:
-  Guarded(size_t bytes, std::byte fill)
-      : bytes_(bytes), block_(kAlign * 2 + bytes + kGuard, std::byte{0xA5}) {
-    const auto address = reinterpret_cast<uintptr_t>(block_.data()) + kGuard;
-    begin_ = block_.data() + kGuard + (kAlign - address % kAlign) % kAlign;
-    std::fill_n(begin_, bytes, fill);
-  }
-  Guarded(Guarded&&) = default;
-  std::byte* data() const { return begin_; }
-  bool Intact() const {
-    const auto untouched = [](std::byte b) { return b == std::byte{0xA5}; };
-    return std::all_of(begin_ - kGuard, begin_, untouched) &&
-           std::all_of(begin_ + bytes_, begin_ + bytes_ + kGuard, untouched);
-  }
-
- private:
-  size_t bytes_;
-  Bytes block_;  // its elements do not move with it
-  std::byte* begin_;
-};
-
 /// One operator in a graph of its own.
 struct Trial {
   std::shared_ptr<Graph> graph;
@@ -124,7 +93,7 @@ class Checker {
   Checker(const CheckOptions& options, const OpMaker& make) : options_(options), make_(make) {}
 
   std::string Run() {
-    if (std::string why = UnderOclgrind(); !why.empty()) return why;
+    if (std::string why = StartUnderOclgrind(); !why.empty()) return why;
     device_ = options_.context ? options_.context : Context::Create();
     if (!device_->LastStatus().ok()) return "no device: " + device_->LastStatus().message();
     ContextOptions host;
@@ -151,52 +120,6 @@ class Checker {
 
  private:
   static TensorType F32() { return {DataType::FLOAT32, {}, Quantization()}; }
-
-  /// Starts the program again under Oclgrind where the environment asks for it; why that failed.
-  static std::string UnderOclgrind() {
-    const base::Environment& env = base::Environment::Process();
-    const std::string& check = env.Get(base::Env::kCheck);
-    if (check.empty() || !env.Get(base::Env::kCheckLog).empty()) return "";
-    if (check != "oclgrind") return fmt::format("TIMCL_CHECK is '{}'; there is: oclgrind", check);
-    std::ifstream file("/proc/self/cmdline", std::ios::binary);
-    // Without --uninitialized: Oclgrind 21.10 takes the headers of emulated images for that.
-    std::vector<std::string> words = {"oclgrind",     "--build-options", "-cl-opt-disable",
-                                      "--data-races", "--max-errors",    "20",
-                                      "--log"};
-    std::string log = "/tmp/timcl_check_XXXXXX";
-    const int descriptor = mkstemp(log.data());
-    if (descriptor < 0) return "TIMCL_CHECK: no file can be made in /tmp";
-    close(descriptor);
-    words.push_back(log);
-    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-    if (words.size() < 9) return "TIMCL_CHECK: /proc/self/cmdline cannot be read";
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    const std::string device = env.Get(base::Env::kDevice);
-    setenv("TIMCL_CHECK_LOG", log.c_str(), 1);
-    setenv("TIMCL_DEVICE", "Oclgrind", 1);
-    fflush(nullptr);
-    execvp(arguments[0], arguments.data());
-    // Still here: as it was.
-    unlink(log.c_str());
-    unsetenv("TIMCL_CHECK_LOG");
-    env.IsSet(base::Env::kDevice) ? setenv("TIMCL_DEVICE", device.c_str(), 1)
-                                  : unsetenv("TIMCL_DEVICE");
-    return "TIMCL_CHECK: oclgrind cannot be started (apt-get install oclgrind)";
-  }
-
-  /// What Oclgrind found since the last call.
-  std::string Findings() {
-    const std::string& path = base::Environment::Process().Get(base::Env::kCheckLog);
-    if (path.empty()) return "";
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const size_t from = std::min(log_read_, text.size());
-    log_read_ = text.size();
-    const size_t first = text.find_first_not_of(" \n", from);
-    return first == std::string::npos ? "" : "Oclgrind found:\n" + text.substr(first);
-  }
 
   void CountOperands() {
     num_inputs_ = options_.inputs.size();
@@ -309,7 +232,7 @@ class Checker {
       for (size_t i = 0; !ours && i < outputs.size(); ++i)
         (void)got.outputs[i]->CopyDataToTensor(Bytes(outputs[i].bytes(), fill).data());
       if (!Write(got, data) || !got.graph->Run()) return "on the device: " + got.Error();
-      if (std::string found = Findings(); !found.empty()) return found;
+      if (std::string found = findings_.Take(); !found.empty()) return found;
       for (size_t i = 0; i < outputs.size(); ++i) {
         Bytes values(outputs[i].bytes());
         if (!got.outputs[i]->CopyDataFromTensor(values.data()))
@@ -329,7 +252,8 @@ class Checker {
   const CheckOptions& options_;
   const OpMaker& make_;
   std::shared_ptr<Context> device_, host_;
-  size_t num_inputs_ = 0, num_outputs_ = 0, log_read_ = 0;
+  size_t num_inputs_ = 0, num_outputs_ = 0;
+  OclgrindFindings findings_;
 };
 
 }  // namespace

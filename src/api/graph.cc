@@ -10,7 +10,27 @@
 #include "base/log.h"
 
 namespace tim::vx {
+namespace ops {
+void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
+}
+
 namespace {
+
+/// Says of operators that took the place of built-in ones that they did; whose they are is beside
+/// it.
+void NoteOverrides(const OpRegistry& registry, CompileReport* report) {
+  static const OpRegistry* const built_in = [] {
+    auto* all = new OpRegistry;
+    ops::RegisterBuiltinOps(*all);
+    return all;
+  }();
+  for (OpPlacement& op : report->ops) {
+    if (op.origin == "built-in" || built_in->Find(op.kind) == nullptr) continue;
+    const auto meant = registry.Find(op.kind);  // a custom op may have any name
+    if (meant != nullptr && meant->origin == op.origin)
+      op.reason += ", in place of the built-in operator";
+  }
+}
 
 /// Made while there is memory: to tell that there is none must not need any.
 const Status& OutOfHostMemory() {
@@ -318,6 +338,7 @@ Status GraphImpl::DoCompile() {
     if (executable.ok()) TIMCL_TRY(taken);
   }
   TIMCL_TRY(executable.status());
+  NoteOverrides(ops, &report_);
   executable_ = std::move(*executable);
   delivered_.clear();
   for (Written& w : lowered.written) {

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "kernels/embedded.h"
 #include "tim/vx/op_plugin.h"
 
 namespace tim::vx {
@@ -128,7 +129,10 @@ Result<std::shared_ptr<PluginLibrary>> PluginLibrary::Open(const std::string& fi
   return library;
 }
 
-PluginLibrary::~PluginLibrary() { dlclose(handle_); }
+PluginLibrary::~PluginLibrary() {
+  if (has_kernels_) kernels::RemoveSources(table_);
+  dlclose(handle_);
+}
 
 Status PluginLibrary::Query(PluginInfo* info) {
   const auto query =
@@ -189,12 +193,30 @@ Result<std::vector<std::shared_ptr<const OpDef>>> PluginLibrary::Ops() {
       Call("its registration of operators", [&] { return ops->register_ops(&kHost, &collector); }));
   if (collector.defs.empty()) return Status::Error(Code::kPlugin, "it registers no operator");
   owned->defs = std::move(collector.defs);
+  if (TIMCL_HAS(timcl_ops_api, ops, kernels) && ops->kernels != nullptr && !has_kernels_) {
+    kernels::AddSources(table_, static_cast<const KernelSources*>(ops->kernels));
+    has_kernels_ = true;
+  }
   std::vector<std::shared_ptr<const OpDef>> all;
   for (OpDef& def : owned->defs) {
     def.origin = file_.c_str();
     all.emplace_back(owned, &def);
   }
   return all;
+}
+
+bool InOnePlugin(const void* one, const void* other) {
+  Dl_info first, second;
+  if (dladdr(one, &first) == 0 || dladdr(other, &second) == 0) return false;
+  if (first.dli_fbase != second.dli_fbase) return false;
+  void* const handle = dlopen(first.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  // Not of a library that it is linked with.
+  void* const query = dlsym(handle, "timcl_plugin_query");
+  const bool plugin =
+      query != nullptr && dladdr(query, &second) != 0 && first.dli_fbase == second.dli_fbase;
+  dlclose(handle);
+  return plugin;
 }
 
 Result<std::vector<std::string>> PluginFiles(const std::string& directory) {

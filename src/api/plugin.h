@@ -34,7 +34,11 @@ class PluginLibrary : public std::enable_shared_from_this<PluginLibrary> {
   const std::string file_;
   void* const handle_;
   const timcl_plugin* table_ = nullptr;
+  bool has_kernels_ = false;  // its kernel files are known
 };
+
+/// Whether both addresses lie in one library, and that is a plugin.
+bool InOnePlugin(const void* one, const void* other);
 
 /// The files that a scan of the directory tries, by name.
 Result<std::vector<std::string>> PluginFiles(const std::string& directory);

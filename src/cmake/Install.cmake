@@ -30,7 +30,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/timclConfig.cmak
 write_basic_package_version_file(${configured}/timclConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${configured}/timclConfig.cmake ${configured}/timclConfigVersion.cmake DESTINATION ${packages}/timcl
   COMPONENT development)
-install(FILES ${CMAKE_CURRENT_LIST_DIR}/TimclPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/plugin_exports.map
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/TimclPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/EmbedKernels.cmake ${CMAKE_CURRENT_LIST_DIR}/plugin_exports.map
   DESTINATION ${packages}/timcl COMPONENT development)
 write_basic_package_version_file(${configured}/tim-vxConfigVersion.cmake VERSION ${TIMCL_ORIGINAL_VERSION}
   COMPATIBILITY SameMajorVersion)

@@ -124,6 +124,7 @@ class Builder : public ExpandBuilder {
     n.outputs = outputs;
     n.expanded_from = node_;
     n.number = graph_.node(node_).number;
+    n.part = fmt::format("{}.{}", graph_.node(node_).part, added_.size() + 1);
     n.name = graph_.node(node_).name;
     if (n.def->expand != nullptr && !(status_ = CheckDepth(n)).ok()) return;
     const int id = graph_.AddNode(std::move(n));
@@ -155,7 +156,7 @@ class Builder : public ExpandBuilder {
   std::string Path(const ir::Node& part) const {
     const std::string from = graph_.PartOf(node_);
     return (from.empty() ? "" : from + " / ") + op_.label() + " / " +
-           ir::OpLabel(part.def->name, part.number, part.name);
+           ir::OpLabel(part.def->name, part.number, part.name, part.part);
   }
   /// Producers come first, which leaves no room for cycles either.
   void CheckInput(std::string_view kind, Value v) {
@@ -218,6 +219,7 @@ int CopyAlone(const ir::Graph& from, int id, ir::Graph* to) {
   copy.attrs = n.attrs;
   copy.name = n.name;
   copy.number = n.number;
+  copy.part = n.part;
   if (n.expanded_from >= 0) {
     copy.expanded_from = CopyAlone(from, n.expanded_from, to);
     to->Kill(copy.expanded_from);

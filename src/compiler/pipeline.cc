@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "ir/layout.h"
+#include "runtime/warnings.h"
 
 namespace tim::vx::compiler {
 namespace {
@@ -236,6 +237,13 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
   return Status();
 }
 
+void Warn(const std::vector<std::string>& warnings, CompileReport* report) {
+  for (const std::string& text : warnings) {
+    report->warnings.push_back(text);
+    base::Log("compile", base::LogLevel::kWarn, "{}", text);
+  }
+}
+
 /// Who runs each op, and why. An op on the fallback backend is a warning or an error, as the
 /// options say.
 Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
@@ -266,10 +274,7 @@ Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backe
             fmt::format("{} runs on the fallback backend '{}': {}", place.op, name, place.reason);
         if (options.fallback == Fallback::kForbid)
           return Status::Error(Code::kUnsupported, text).AtOp(place.op);
-        if (options.fallback == Fallback::kWarn) {
-          report->warnings.push_back(text);
-          base::Log("compile", base::LogLevel::kWarn, "{}", text);
-        }
+        if (options.fallback == Fallback::kWarn) Warn({text}, report);
       }
       report->ops.push_back(std::move(place));
     }
@@ -358,10 +363,18 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   for (const ir::Value& v : graph.values()) {
     if (v.storage != nullptr) keep.push_back(v.storage);
   }
+  std::vector<const runtime::HasWarnings*> speakers;
+  for (const LoadedUnits& units : compiled.loaded) {
+    for (const auto& kernel : units.kernels) {
+      const auto* speaker = dynamic_cast<const runtime::HasWarnings*>(kernel.get());
+      if (speaker != nullptr) speakers.push_back(speaker);
+    }
+  }
   TIMCL_ASSIGN(auto executable,
                runtime::Executable::Create(
                    MakeSteps(graph, backends, &compiled), std::move(keep),
                    [&graph](const std::vector<runtime::Step>& steps) { Place(steps, &graph); }));
+  for (const runtime::HasWarnings* speaker : speakers) Warn(speaker->Warnings(), report);
   if (dump.on()) dump.Write("plan.txt", executable->PlanText());
   report->steps = executable->steps();
   report->syncs = executable->syncs();
@@ -370,10 +383,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
     const CompiledUnits& u = compiled.units[b];
     report->launches += u.launches;
     report->constant_bytes += u.constant_bytes;
-    for (const std::string& w : u.warnings) {
-      report->warnings.push_back(w);
-      base::Log("compile", base::LogLevel::kWarn, "{}", w);
-    }
+    Warn(u.warnings, report);
     report->programs_built += compiled.loaded[b].programs_built;
     report->programs_from_cache += compiled.loaded[b].programs_from_cache;
   }

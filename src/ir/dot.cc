@@ -47,8 +47,9 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
       }
       for (size_t id : parts) {
         const Node& n = graph.nodes()[id];
-        const std::string label = fmt::format("{}#{}{}", n.def != nullptr ? n.def->name : "?",
-                                              n.number, n.name.empty() ? "" : "\n" + n.name);
+        const std::string label =
+            fmt::format("{}#{}{}{}", n.def != nullptr ? n.def->name : "?", n.number, n.part,
+                        n.name.empty() ? "" : "\n" + n.name);
         out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, text::Quoted(label));
       }
       if (whole >= 0) out += "  }\n";

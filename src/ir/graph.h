@@ -50,8 +50,10 @@ struct Node {
   /// (same bytes).
   std::vector<TensorType> out_types;
   std::string name;
-  int number =
-      0;  // in the user's order of creation; expansions keep the number of the op they come from
+  /// In the user's order of creation; the parts of a composed op keep its number, and `part` says
+  /// which of them it is: ".2", or ".2.1" where that is a part of a part.
+  int number = 0;
+  std::string part;
   int expanded_from = -1;  // the composed node, dead by now, that this one is a part of
   bool dead = false;
 };
@@ -101,7 +103,8 @@ class Graph {
 };
 
 /// "Add#12 'block2/residual'": what messages call an op.
-std::string OpLabel(std::string_view kind, int64_t number, const std::string& name);
+std::string OpLabel(std::string_view kind, int64_t number, const std::string& name,
+                    const std::string& part = "");
 
 /// The invariants that hold between passes: ids in range, one producer per value, producers agree,
 /// no cycle, types complete (after inference). kInternal names the first that is broken.

@@ -451,6 +451,10 @@ class Parser {
       const size_t at = at_;
       TIMCL_ASSIGN(const Integer number, Number<Integer>());
       TIMCL_ASSIGN(op.node.number, Narrow<int32_t>(number, at));
+      while (Take('.')) {
+        TIMCL_ASSIGN(const Integer part, Number<Integer>());
+        op.node.part += fmt::format(".{}", part);
+      }
     }
     TIMCL_ASSIGN(op.node.name, OptionalName());
     TIMCL_TRY(Expect('('));

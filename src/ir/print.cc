@@ -259,9 +259,10 @@ class Printer {
     }
     const std::string attrs = n.attrs.Map().ToText();
     const std::string part = n.expanded_from < 0 ? "" : "  // part of " + graph_.PartOf(node);
-    out_ += fmt::format("{} = {}#{}{}({}){}{}{}\n", n.outputs.empty() ? "()" : results,
-                        n.def == nullptr ? Quoted("") : Kind(n.def->name), n.number, Named(n.name),
-                        inputs, attrs.empty() ? "" : " {" + attrs + "}", types, part);
+    out_ +=
+        fmt::format("{} = {}#{}{}{}({}){}{}{}\n", n.outputs.empty() ? "()" : results,
+                    n.def == nullptr ? Quoted("") : Kind(n.def->name), n.number, n.part,
+                    Named(n.name), inputs, attrs.empty() ? "" : " {" + attrs + "}", types, part);
   }
 
   const Graph& graph_;

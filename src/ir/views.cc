@@ -62,8 +62,9 @@ void* TensorView::MutableData() const {
   return const_cast<void*>(Data().get());
 }
 
-std::string ir::OpLabel(std::string_view kind, int64_t number, const std::string& name) {
-  const std::string label = fmt::format("{}#{}", kind, number);
+std::string ir::OpLabel(std::string_view kind, int64_t number, const std::string& name,
+                        const std::string& part) {
+  const std::string label = fmt::format("{}#{}{}", kind, number, part);
   return name.empty() ? label : fmt::format("{} '{}'", label, name);
 }
 
@@ -72,7 +73,8 @@ std::string_view OpView::def_name() const { return def().name; }
 std::string_view OpView::kind() const { return def().name; }
 const std::string& OpView::name() const { return graph_->node(node_).name; }
 std::string OpView::label() const {
-  return ir::OpLabel(kind(), graph_->node(node_).number, name());
+  const ir::Node& n = graph_->node(node_);
+  return ir::OpLabel(kind(), n.number, n.name, n.part);
 }
 size_t OpView::num_inputs() const { return graph_->node(node_).inputs.size(); }
 size_t OpView::num_outputs() const { return graph_->node(node_).outputs.size(); }

@@ -1,19 +1,20 @@
-// The texts of src/kernels/*.cl and *.clh, in the library; EmbedCl.cmake writes the table.
+// Kernel files in memory: those of this folder, which EmbedKernels.cmake writes, and those of
+// plugins.
 #ifndef TIMCL_KERNELS_EMBEDDED_H_
 #define TIMCL_KERNELS_EMBEDDED_H_
 
-#include <cstddef>
+#include "tim/vx/kernel_sources.h"
 
 namespace tim::vx::kernels {
 
-struct EmbeddedSource {
-  const char* name;  // path below the folder, e.g. "gemm.cl"
-  const char* text;  // unchanged, ends with a zero byte
-  size_t size;       // bytes, without that zero
-};
+extern const KernelSources kBuiltInSources;
 
-extern const EmbeddedSource kEmbeddedSources[];
-extern const size_t kEmbeddedSourceCount;
+/// From now on the shared library in which `code` lies has these files, until it is closed.
+/// Threads: any.
+void AddSources(const void* code, const KernelSources* sources);
+void RemoveSources(const void* code);
+/// The files of the library in which this function lies; null: none were added.
+const KernelSources* SourcesOf(const void* code);
 
 }  // namespace tim::vx::kernels
 

@@ -331,7 +331,8 @@ std::string Quotable(const std::string& name) {
 /// around them. Lines keep their file and number by #line.
 class IncludeExpander {
  public:
-  explicit IncludeExpander(const std::string& override_dir) : override_dir_(override_dir) {}
+  IncludeExpander(const std::string& override_dir, const KernelSources* own)
+      : override_dir_(override_dir), own_(own) {}
 
   Status Append(const std::string& name, const std::string& text) {
     open_.push_back(name);
@@ -363,7 +364,7 @@ class IncludeExpander {
         out_ += "\n";
         continue;
       }
-      const auto source = FindSource(included, override_dir_);
+      const auto source = FindSource(included, override_dir_, own_);
       if (!source.ok())
         return Status::Error(Code::kNotFound, fmt::format("{}: {}", at, source.status().detail()));
       TIMCL_TRY(Append(included, *source));
@@ -382,6 +383,7 @@ class IncludeExpander {
   }
 
   const std::string& override_dir_;
+  const KernelSources* own_;
   std::string out_;
   std::vector<std::string> open_;  // the sources around the place, outermost first
   std::set<std::string> done_;
@@ -460,7 +462,8 @@ void WriteCopies(Writer& w, const KernelSpec& spec, const std::vector<TensorType
 
 }  // namespace
 
-Result<std::string> FindSource(const std::string& name, const std::string& override_dir) {
+Result<std::string> FindSource(const std::string& name, const std::string& override_dir,
+                               const KernelSources* own) {
   if (!override_dir.empty()) {
     if (std::ifstream file(override_dir + "/" + name); file) {
       std::stringstream text;
@@ -468,27 +471,28 @@ Result<std::string> FindSource(const std::string& name, const std::string& overr
       return text.str();
     }
   }
-  for (size_t i = 0; i < kEmbeddedSourceCount; ++i) {
-    if (name == kEmbeddedSources[i].name)
-      return std::string(kEmbeddedSources[i].text, kEmbeddedSources[i].size);
-  }
   std::vector<std::string> known;
-  for (size_t i = 0; i < kEmbeddedSourceCount; ++i) known.push_back(kEmbeddedSources[i].name);
+  for (const KernelSources* sources : {own, &kBuiltInSources}) {
+    if (sources == nullptr) continue;
+    if (const KernelSource* found = sources->Find(name))
+      return std::string(found->text, found->size);
+    for (const KernelSource& source : *sources) known.push_back(source.name);
+  }
   return Status::Error(Code::kNotFound,
                        fmt::format("there is no kernel source named '{}'; there are: {}{}", name,
                                    fmt::join(known, ", "),
                                    override_dir.empty() ? "" : ", and files in " + override_dir));
 }
 
-Result<const Sources::Expanded*> Sources::Of(const KernelSpec& spec) {
-  const std::pair key = {OriginOf(spec), spec.source_text};
+Result<const Sources::Expanded*> Sources::Of(const KernelSpec& spec, const KernelSources* own) {
+  const std::tuple key = {own, OriginOf(spec), spec.source_text};
   if (const auto it = known_.find(key); it != known_.end()) return &it->second;
   std::string source = spec.source_text;
   if (source.empty()) {
-    TIMCL_ASSIGN(source, FindSource(spec.source, override_dir_));
+    TIMCL_ASSIGN(source, FindSource(spec.source, override_dir_, own));
   }
-  IncludeExpander expander(override_dir_);
-  TIMCL_TRY(expander.Append(key.first, source));
+  IncludeExpander expander(override_dir_, own);
+  TIMCL_TRY(expander.Append(OriginOf(spec), source));
   Expanded expanded{expander.text(), ""};
   for (const auto& name : DefinedNames(expanded.text)) expanded.undefs += "#undef " + name + "\n";
   return &known_.emplace(key, std::move(expanded)).first->second;
@@ -502,11 +506,11 @@ bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                Sources* sources) {
+                                Sources* sources, const KernelSources* own) {
   VariantText v;
   v.entry = spec.entry;
   v.origin = OriginOf(spec);
-  TIMCL_ASSIGN(const Sources::Expanded* source, sources->Of(spec));
+  TIMCL_ASSIGN(const Sources::Expanded* source, sources->Of(spec, own));
   TIMCL_ASSIGN(const Arithmetic arithmetic, ArithmeticOf(spec, ins, outs, post_ops, final_type));
   const bool integer_math = arithmetic.integer_math;
 

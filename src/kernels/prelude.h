@@ -6,9 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/kernel_spec.h"
 #include "tim/vx/op_def.h"
 #include "tim/vx/result.h"
@@ -47,9 +49,10 @@ struct VariantText {
   std::vector<std::vector<ScalarArg>> operand_args;
 };
 
-/// The text of a source by name; TIMCL_KERNEL_DIR (`override_dir`) replaces the built-in one.
-/// kNotFound lists what there is.
-Result<std::string> FindSource(const std::string& name, const std::string& override_dir);
+/// The text of a source by name: one of `own`, else a built-in one; TIMCL_KERNEL_DIR
+/// (`override_dir`) replaces both. kNotFound lists what there is.
+Result<std::string> FindSource(const std::string& name, const std::string& override_dir,
+                               const KernelSources* own = nullptr);
 
 /// The kernel sources of one compilation: each is read, and its includes are put in their places,
 /// once.
@@ -61,13 +64,15 @@ class Sources {
     std::string undefs;  // of the names that the text defines
   };
   /// Sources include each other by `#include "name.clh"`, each once; kNotFound and kKernelBuild
-  /// name file and line of one that is unknown or includes itself.
-  Result<const Expanded*> Of(const KernelSpec& spec);
+  /// name file and line of one that is unknown or includes itself. `own`: the files of the
+  /// library that brings the kernel.
+  Result<const Expanded*> Of(const KernelSpec& spec, const KernelSources* own = nullptr);
   const std::string& override_dir() const { return override_dir_; }
 
  private:
   std::string override_dir_;
-  std::map<std::pair<std::string, std::string>, Expanded> known_;  // by name, and text of its own
+  // By whose it is, its name, and a text of its own.
+  std::map<std::tuple<const KernelSources*, std::string, std::string>, Expanded> known_;
 };
 
 /// `ins[i]`, `outs[i]`: types of the op's operands. `post_ops`: fused behind output 0, which is
@@ -76,7 +81,7 @@ class Sources {
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                Sources* sources);
+                                Sources* sources, const KernelSources* own = nullptr);
 
 /// What stands between the image prelude and a user's source that uses the macros of tensor.clh and
 /// image_tensor.clh; and the scalars behind each tensor parameter.

@@ -6,6 +6,7 @@
 #include <exception>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "tim/vx/op_def.h"
 #include "tim/vx/ops/custom_base.h"
@@ -13,10 +14,17 @@
 namespace tim::vx::ops {
 namespace {
 
+/// The strings and the definition of one custom op.
+struct Owned {
+  std::string name, inputs, outputs, types;
+  OpDef def;
+};
+
 /// What the original's members have no room for. Set-up happens once per graph: when the compiler
 /// asks again, as after another op was expanded, the answer stands.
 struct Setup {
-  OpDef* def = nullptr;  // of the op
+  Owned* owned = nullptr;  // its definition; lives as long as the node
+  Status failure;          // of Fail(), until it is reported
   std::function<Status(const ref::Inputs&, ref::Outputs&)> reference;
   bool macros = false;
   std::vector<std::string> input_names, output_names;  // for the macros
@@ -58,6 +66,15 @@ Status Fenced(const OpView& view, const char* what, F f) {
   }
 }
 
+/// One of the user's Setup functions. What it told Fail() counts for this call alone: it will say
+/// so again when it is asked again.
+template <class F>
+Status CallUser(const OpView& view, Setup& setup, const char* what, F f) {
+  const Status thrown = Fenced(view, what, f);
+  const Status failure = std::exchange(setup.failure, Status());
+  return failure.ok() ? thrown : failure.AtOp(view.label());
+}
+
 std::vector<std::string> Words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -95,6 +112,7 @@ Status CheckNames(const OpView& view, const Setup& setup) {
 Status Verify(const OpView& view) {
   const CustomOpBase& op = *view.attrs<Attrs>().op;
   const Setup& setup = *view.attrs<Attrs>().setup;
+  if (!setup.failure.ok()) return setup.failure.AtOp(view.label());  // of the constructor
   if (setup.macros) TIMCL_TRY(CheckNames(view, setup));
   if (op.kernel_resource_ == nullptr || *op.kernel_resource_ == 0) {
     return view.Error(Code::kInvalidArgument, "kernel_resource_ holds no OpenCL source");
@@ -116,7 +134,12 @@ Result<Shapes> Infer(const OpView& view) {
   if (op.outputs_size_.empty() || op.inputs_size_ != inputs) {
     op.inputs_size_ = std::move(inputs);
     op.outputs_size_.assign(op.output_num_, ShapeType());
-    TIMCL_TRY(Fenced(view, "SetupShapeInfor", [&] { op.SetupShapeInfor(); }));
+    Setup& setup = *view.attrs<Attrs>().setup;
+    const Status status = CallUser(view, setup, "SetupShapeInfor", [&] { op.SetupShapeInfor(); });
+    if (!status.ok()) {
+      op.outputs_size_.clear();  // as if it had not been called
+      return status;
+    }
   }
   Shapes shapes;
   for (size_t i = 0; i < view.num_outputs(); ++i) {
@@ -152,6 +175,12 @@ Result<Operand> ArgumentOf(const OpView& view, const Param& p, const std::string
                                                   caps.name + "' has no double");
       }
       return Value(name, other.cl_type.c_str(), other.value.data(), other.value.size());
+    }
+    if (other.kind == OtherArgument::kData && !other.value.empty()) {
+      Operand table = Value("a table of " + std::to_string(other.value.size()) + " bytes",
+                            other.cl_type.c_str(), other.value.data(), other.value.size());
+      table.kind = Operand::Kind::kData;
+      return table;
     }
     Operand o;
     o.kind = other.kind == OtherArgument::kLocal ? Operand::Kind::kLocal : Operand::Kind::kScratch;
@@ -292,12 +321,12 @@ Result<Launches> SetUp(const OpView& view, CustomOpBase& op, Setup& setup, const
   setup.added.clear();
   KernelSpec common;
   op.func_name_ = nullptr;
-  TIMCL_TRY(
-      Fenced(view, "SetupParams", [&] { op.SetupParams(input_types, common.build_options); }));
+  TIMCL_TRY(CallUser(view, setup, "SetupParams",
+                     [&] { op.SetupParams(input_types, common.build_options); }));
   std::vector<size_t> global(3, 0), local(3, 0);
   uint32_t dims = 0;
   const bool named = op.func_name_ != nullptr && *op.func_name_ != 0;
-  TIMCL_TRY(Fenced(view, "SetupEnqueue", [&] { op.SetupEnqueue(dims, global, local); }));
+  TIMCL_TRY(CallUser(view, setup, "SetupEnqueue", [&] { op.SetupEnqueue(dims, global, local); }));
   common.user_source = op.kernel_resource_;
   common.image_operands = true;
   if (setup.macros) {
@@ -360,12 +389,6 @@ Status RunReference(const OpView& view, const ref::Inputs& inputs, ref::Outputs&
 
 constexpr KernelCandidate kKernels[] = {{"user", nullptr, UserKernel}};
 
-/// The strings and the definition of one custom op.
-struct Owned {
-  std::string name, inputs, outputs;
-  OpDef def;
-};
-
 }  // namespace
 
 CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num, int32_t,
@@ -384,20 +407,35 @@ CustomOpBase::CustomOpBase(Graph* graph, uint32_t input_num, uint32_t output_num
   def.infer = Infer;
   def.kernels = kKernels;
   def.declared = Declared::kOverwritten;
-  auto setup = std::make_shared<Setup>();  // the definition lives as long as the node
-  setup->def = &def;
+  auto setup = std::make_shared<Setup>();
+  setup->owned = owned.get();
   SetRuntimeDef(
       graph, std::shared_ptr<const OpDef>(owned, &def),
       AnyAttrs(&kAttrSchema<Attrs>, std::make_shared<Attrs>(Attrs{this, setup, owned->name})));
 }
 
 void CustomOpBase::SetLayoutRule(const LayoutRule& rule) {
-  AttrsOf<Attrs>(*this).setup->def->layout = rule;
+  AttrsOf<Attrs>(*this).setup->owned->def.layout = rule;
+}
+
+void CustomOpBase::SetTypes(const std::string& types) {
+  Owned& owned = *AttrsOf<Attrs>(*this).setup->owned;
+  owned.types = types;
+  owned.def.types = owned.types.c_str();
+  if (const Status status = ParseTypes(owned.def); !status.ok()) {
+    owned.def.types = nullptr;
+    Fail(status.code(), "SetTypes: " + status.detail());
+  }
+}
+
+void CustomOpBase::Fail(Code code, const std::string& message) {
+  Setup& setup = *AttrsOf<Attrs>(*this).setup;
+  if (setup.failure.ok()) setup.failure = Status::Error(code, message);
 }
 
 void CustomOpBase::SetReference(ReferenceFunction reference) {
   Setup& setup = *AttrsOf<Attrs>(*this).setup;
-  setup.def->reference = reference ? RunReference : nullptr;
+  setup.owned->def.reference = reference ? RunReference : nullptr;
   setup.reference = std::move(reference);
 }
 

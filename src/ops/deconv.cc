@@ -98,6 +98,9 @@ void Cases(CaseMaker& make) {
   a.output_padding = {1, 1};
   add(a, {5, 4, 2, 1}, {6, 3, 2, 3}, "same, declared, output padding", {15, 8, 3, 1});
   a = {};
+  a.stride = {2, 2};
+  add(a, {16, 3, 2, 1}, {2, 2, 2, 3}, "positions that fill whole vectors");
+  a = {};
   a.oc_count = 3;
   add(a, {9, 3, 2, 1}, {3, 3, 2, 4}, "fewer channels than the kernel has");
   a.oc_count = 4, a.group = 4;

@@ -368,7 +368,7 @@ void UnpoolCases(CaseMaker& make) {
   add({{9, 7}}, {5, 4, 3}, "ksize is the output's size, rank 3");
   add({{0, 5}, {3, 2}}, {5, 3, 2, 1}, "a stride that only feeds the shape");
   add({}, {5, 4, 2, 1}, "a smaller output", {7, 5, 2, 1});
-  add({{8, 2}, {0, 1}}, {5, 4, 2, 1}, "a larger output", {13, 9, 2, 1});
+  add({{8, 2}, {0, 1}}, {5, 4, 16, 1}, "a larger output", {13, 9, 16, 1});
   make.Of(MaxUnpool2dAttrs{})
       .In(F32({5, 3, 2}))
       .In(Plain(DataType::INT16, {5, 3, 2}))

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,16 @@ using std::to_string;
 
 constexpr const char* kNames[] = {"X", "Y", "Z"};
 
+Status CheckRule(const OpView& op) {
+  if (op.def().pointwise != nullptr) return Status();
+  return op.Error(Code::kInvalidArgument,
+                  "its definition has the functions of a point-wise operator, but `pointwise` is "
+                  "null; they read the operator's rule there (tim/vx/pointwise.h)");
+}
+
+/// As for a wrong attribute struct: an author who replaces `verify` alone gets kInternal.
 const Pointwise& RuleOf(const OpView& op) {
+  if (const Status s = CheckRule(op); !s.ok()) throw std::logic_error(s.message());
   return static_cast<const Pointwise&>(*op.def().pointwise);
 }
 
@@ -91,6 +101,7 @@ int CountParams(std::string_view expression) {
 }  // namespace
 
 Status Verify(const OpView& op) {
+  TIMCL_TRY(CheckRule(op));
   const Pointwise& rule = RuleOf(op);
   return rule.check != nullptr ? rule.check(op) : Status();
 }

@@ -160,6 +160,20 @@ void Cases(CaseMaker& make) {
   add({2, 4, 2, 2, 2, 3}, {8, 6, 3, 2}, "samples as given");
   add({5, 3, 0.5f, 0.7f, 1, 0}, {9, 7, 1, 2}, "an image smaller than its features");
   add({2, 2}, {1, 1, 1, 2}, "features of one cell");
+  make.Of(RoiAlignAttrs{1, 1, 1, 1, 8, 8})
+      .In(F32({2, 2, 2, 1}))
+      .In(F32({4, 1}))
+      .Values({0, 0, 2, 2})
+      .In(I32({1}))
+      .Values({0})
+      .Note("many samples to a cell");
+  make.Of(RoiAlignAttrs{1, 1, 1, 1, 1, 1})
+      .In(F32({4, 3, 2, 1}))
+      .In(F32({4, 2}))
+      .Values({3.5, 0, 4.5, 1, 0, 2.5, 1, 3.5})
+      .In(I32({2}))
+      .Values({0, 0})
+      .Note("samples on the very edge");
   const double inf = std::numeric_limits<double>::infinity();
   make.Of(RoiAlignAttrs{2, 2})
       .In(F32({5, 4, 2, 2}))

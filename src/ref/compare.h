@@ -3,9 +3,12 @@
 #define TIMCL_REF_COMPARE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tim/vx/tensor_type.h"
+#include "tim/vx/testing.h"
 
 namespace tim::vx::ref {
 
@@ -32,6 +35,23 @@ class Random {
 double UlpOf(DataType dtype, double x);
 /// Coordinates of element i, fastest first: "[3,0,1]".
 std::string PositionOf(const Shape& shape, int64_t i);
+
+/// Values of operand `t`, the same for the same seed: uniform in its range, with zeros of both
+/// signs, ends of the range, and values half way between two steps of `result` in between.
+/// Subnormal numbers are left out, because devices may flush them; infinities and NaN come only
+/// from cases that list them.
+void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, void* data);
+
+/// Compares results with expected ones. nullopt: all within the tolerance. `magnitudes`: for
+/// Tolerance::sum, the sums of magnitudes; null: the larger of each expected value and the largest
+/// of all.
+std::optional<std::string> Compare(const TensorType& type, const void* expected, const void* got,
+                                   const Tolerance& tolerance,
+                                   const std::vector<double>* magnitudes = nullptr);
+
+/// Unwritten or unsteady elements: `first` was run over 0xFF bytes, `second` over zeros.
+std::optional<std::string> CheckWritten(const TensorType& type, const void* first,
+                                        const void* second);
 
 }  // namespace tim::vx::ref
 #endif  // TIMCL_REF_COMPARE_H_

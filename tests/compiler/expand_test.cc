@@ -125,7 +125,7 @@ constexpr Broken kBroken[] = {
     {"B02", WrongAttribute, Code::kInvalidArgument,
      "its expansion into Softmax: attribute 'axis' has a value of the wrong kind"},
     {"B03", AttributeOfAnOpWithout, Code::kInvalidArgument, "into Empty: unknown attribute 'axis'"},
-    {"B04", WrongAxis, Code::kInvalidArgument, "in its expansion, Softmax#1 'it': axis 5"},
+    {"B04", WrongAxis, Code::kInvalidArgument, "in its expansion, Softmax#1.1 'it': axis 5"},
     {"B05", ReadsNoValue, Code::kInternal, "lets Relu read %99, which is no value of it"},
     {"B06", ReadsAStrangersValue, Code::kInternal, "lets Relu read %0, which is no value of it"},
     {"B07", ReadsWhatNobodyProduces, Code::kInternal, "which no op has produced yet"},
@@ -174,10 +174,10 @@ TEST(ExpandBuilder, SeveralOutputsQuantizedConstantsAndOperandsLeftOut) {
   EXPECT_EQ(ir::Print(*g),
             "%0 = input f32[2,1]\n"
             "%3 = constant i8(0.5,0)[2,2] {2, 0, 0, 2}\n"
-            "%4 = DataConvert#4 \"c\"(%3) : f32[2,2] infer  // part of Cell#4 'c'\n"
-            "%6 = Relu#4 \"c\"(%0) : f32[2,1] infer  // part of Cell#4 'c'\n"
+            "%4 = DataConvert#4.1 \"c\"(%3) : f32[2,2] infer  // part of Cell#4 'c'\n"
+            "%6 = Relu#4.2 \"c\"(%0) : f32[2,1] infer  // part of Cell#4 'c'\n"
             "%5 = constant f32[2,2] {0, 0, 0, 0}\n"
-            "%1, %2 = RNNCell#4 \"c\"(%6, %4, _, %0, %5) {activation=\"TANH\"} : "
+            "%1, %2 = RNNCell#4.3 \"c\"(%6, %4, _, %0, %5) {activation=\"TANH\"} : "
             "output f32[2,1], output f32[2,1]  // part of Cell#4 'c'\n");
   // It reads back, and runs.
   const auto again = ir::Parse(ir::Print(*g), Registry());
@@ -219,13 +219,16 @@ TEST(ExpandBuilder, PartsAreShownUnderneathTheComposedOp) {
   EXPECT_THAT(tim::vx::testing::OutputsOf(*g).at(2), ElementsAre(-1.0f, -1.0f));
   std::vector<std::string> parts;
   for (const OpPlacement& p : report.ops) parts.push_back(p.op + " of " + p.part_of);
-  const std::string inner = "Outer#1 'o' / Inner#1 'o'";
-  EXPECT_THAT(parts, ElementsAre("Relu#1 'o' of " + inner, "Add#1 'o' of " + inner,
-                                 "Relu#1 'o' of " + inner, "Add#1 'o' of " + inner, "Neg#2 of "));
-  EXPECT_THAT(report.ToText(), HasSubstr("\n" + inner));
-  EXPECT_THAT(report.ToText(), HasSubstr("\n  Relu#1 'o'"));
+  // Each part has a name of its own, also two of one kind in one composed op.
+  const std::string first = "Outer#1 'o' / Inner#1.1 'o'", second = "Outer#1 'o' / Inner#1.2 'o'";
+  EXPECT_THAT(
+      parts, ElementsAre("Relu#1.1.1 'o' of " + first, "Add#1.1.2 'o' of " + first,
+                         "Relu#1.2.1 'o' of " + second, "Add#1.2.2 'o' of " + second, "Neg#2 of "));
+  EXPECT_THAT(report.ToText(), HasSubstr("\n" + first));
+  EXPECT_THAT(report.ToText(), HasSubstr("\n" + second));
+  EXPECT_THAT(report.ToText(), HasSubstr("\n  Relu#1.2.1 'o'"));
   EXPECT_THAT(report.ToText(), HasSubstr("\nNeg#2 "));
-  EXPECT_THAT(ir::Print(*g), AllOf(HasSubstr("  // part of " + inner + "\n"),
+  EXPECT_THAT(ir::Print(*g), AllOf(HasSubstr("  // part of " + second + "\n"),
                                    HasSubstr("%2 = Neg#2(%1) : output f32[2]\n")));
   const std::string dot = ir::ToDot(*g);
   const size_t box = dot.find("label=\"Outer#1 'o'\"; style=dashed");

@@ -132,9 +132,9 @@ TEST(Expand, AnOpBecomesItsDefinition) {
   ASSERT_TRUE(ir::CheckInvariants(*g, true).ok());
   EXPECT_EQ(ir::Print(*g),
             "%0 = input f32[2]\n"
-            "%2 = Relu#4 \"s\"(%0) : f32[2] infer  // part of Shifted#4 's'\n"
+            "%2 = Relu#4.1 \"s\"(%0) : f32[2] infer  // part of Shifted#4 's'\n"
             "%3 = constant f32[1] {0.5}\n"
-            "%1 = Add#4 \"s\"(%2, %3) : output f32[2]  // part of Shifted#4 's'\n");
+            "%1 = Add#4.2 \"s\"(%2, %3) : output f32[2]  // part of Shifted#4 's'\n");
 }
 
 TEST(Expand, BrokenDefinitions) {
@@ -250,7 +250,7 @@ TEST(Assign, ComposedOpsAreExpandedWhereNobodyTakesThemWhole) {
   ASSERT_TRUE(InferTypes(*forever).ok());
   a = Assign(forever, Registry(), small, {}, {});
   EXPECT_EQ(a.status().code(), Code::kInvalidGraph);
-  EXPECT_THAT(a.status().message(), HasSubstr("leads back to the same: Forever#0 / Forever#0"));
+  EXPECT_THAT(a.status().message(), HasSubstr("leads back to the same: Forever#0 / Forever#0.1"));
 }
 
 }  // namespace

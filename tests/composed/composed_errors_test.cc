@@ -78,7 +78,7 @@ TEST(ComposedErrors, AWrongAttributeOfAPart) {
   ExpectMistake<WrongKindOfAttribute>(
       Code::kInvalidArgument, {"its expansion into Softmax: attribute 'axis' has a value of the"});
   ExpectMistake<WrongAttribute>(Code::kInvalidArgument,
-                                {"in its expansion, Softmax#1 'it': axis 5 is outside [-1, 1)"});
+                                {"in its expansion, Softmax#1.1 'it': axis 5 is outside [-1, 1)"});
 }
 
 TEST(ComposedErrors, AWrongAttributeOfItsOwn) {
@@ -118,9 +118,9 @@ TEST(ComposedErrors, AnOperandLeftOut) {
   Bind<Axpy>(graph, {graph->CreateTensorPlaceHolder(), Input(graph, {2})}, {Output(graph, {2})});
   ExpectFailure(graph, Code::kInvalidGraph, {"Axpy#1: input 0 'x' is left out but not optional"});
   ExpectMistake<PartLacksAnOperand>(
-      Code::kInvalidGraph, {"in its expansion, Add#1 'it': 1 inputs are bound, 2 expected"});
+      Code::kInvalidGraph, {"in its expansion, Add#1.1 'it': 1 inputs are bound, 2 expected"});
   ExpectMistake<UsesWhatIsLeftOut>(Code::kInvalidGraph,
-                                   {"in its expansion, Add#1 'it': 1 inputs are bound"});
+                                   {"in its expansion, Add#1.1 'it': 1 inputs are bound"});
   ExpectMistake<AsksForWhatIsLeftOut>(
       Code::kInternal, {"its expansion asks for the type of an operand that was left out"});
 }
@@ -155,7 +155,7 @@ Status TanhOfIt(ExpandBuilder& b) {
 }
 TEST(ComposedErrors, AWrongType) {
   ExpectMistake<TanhOfIt>(Code::kInvalidType,
-                          {"in its expansion, Tanh#1 'it'", "bool -> bool do not go together"},
+                          {"in its expansion, Tanh#1.1 'it'", "bool -> bool do not go together"},
                           DataType::BOOL8);
   // Or by the types that the operator declares.
   auto graph = HostContext()->CreateGraph();
@@ -168,7 +168,7 @@ TEST(ComposedErrors, AWrongShape) {
   auto graph = HostContext()->CreateGraph();
   Bind<Axpy>(graph, {Input(graph, {2}), Input(graph, {3})}, {Output(graph, {3})})->SetName("sum");
   ExpectFailure(graph, Code::kInvalidShape,
-                {"Axpy#1 'sum': in its expansion, Add#1 'sum': ", "input 1 'input1' f32[3]",
+                {"Axpy#1 'sum': in its expansion, Add#1.2 'sum': ", "input 1 'input1' f32[3]",
                  "do not broadcast"});
   graph = HostContext()->CreateGraph();
   auto x = Input(graph, {2});
@@ -191,7 +191,7 @@ Status SaysWhy(ExpandBuilder& b) { return b.op().Error(Code::kUnsupported, "not 
 TEST(ComposedErrors, AnExpandThatThrows) {
   ExpectMistake<Throws>(Code::kInternal, {"its function Expand threw: no such variant"});
   ExpectMistake<ThrowsANumber>(Code::kInternal, {"its function Expand threw"});
-  ExpectMistake<ThrowsAfterAMistake>(Code::kInvalidArgument, {"Softmax#1 'it': axis 5"});
+  ExpectMistake<ThrowsAfterAMistake>(Code::kInvalidArgument, {"Softmax#1.1 'it': axis 5"});
   ExpectMistake<ReadsOtherAttributes>(Code::kInternal,
                                       {"attributes (a=1.0) are read as another struct, of heads"});
   ExpectMistake<SaysWhy>(Code::kUnsupported, {"not on Sundays"});
@@ -253,14 +253,15 @@ Status Ping::Expand(ExpandBuilder& b) {
 
 TEST(ComposedErrors, AnOpThatExpandsIntoItself) {
   ExpectMistake<Itself>(Code::kInvalidGraph,
-                        {"its expansion leads back to the same: Made#1 'it' / Made#1 'it'"});
-  ExpectMistake<WithOneMore>(Code::kInvalidGraph,
-                             {"expansions are more than 16 deep: Made#1 'it' / Made#1 'it' / "});
+                        {"its expansion leads back to the same: Made#1 'it' / Made#1.1 'it'"});
+  ExpectMistake<WithOneMore>(
+      Code::kInvalidGraph,
+      {"expansions are more than 16 deep: Made#1 'it' / Made#1.1 'it' / Made#1.1.1 'it' / "});
   auto graph = HostContext()->CreateGraph();
   Bind<Ping>(graph, {Input(graph, {2})}, {Output(graph, {2})});
   ExpectFailure(graph, Code::kInvalidGraph,
-                {"Ping#1: in its expansion, Pong#1: its expansion leads back to the same: "
-                 "Ping#1 / Pong#1 / Ping#1"});
+                {"Ping#1: in its expansion, Pong#1.1: its expansion leads back to the same: "
+                 "Ping#1 / Pong#1.1 / Ping#1.1.1"});
   // With a shape of its own an op is looked into only where it is to run.
   auto context = NewHostContext();
   OpDef def = Made<ItselfByName>::Definition();
@@ -271,7 +272,7 @@ TEST(ComposedErrors, AnOpThatExpandsIntoItself) {
   EXPECT_FALSE(graph->Compile());
   EXPECT_EQ(graph->LastStatus().code(), Code::kInvalidGraph);
   EXPECT_THAT(graph->LastStatus().message(),
-              HasSubstr("its expansion leads back to the same: Made#1 / Made#1"));
+              HasSubstr("its expansion leads back to the same: Made#1 / Made#1.1"));
 }
 
 /// The sum of a line, by halves.

@@ -173,7 +173,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--sources", flags.sources, "print the kernel files of each operator");
   CLI11_PARSE(app, argc, argv);
   if (flags.sources) {
-    for (const auto& def : Registry().All()) {
+    for (const auto& def : RunnableOps(Registry())) {
       std::cout << def->name;
       for (const std::string& source : SourcesOf(*def)) std::cout << " " << source;
       std::cout << "\n";

@@ -14,9 +14,9 @@ void Transform(std::vector<tim::vx::ops::Param>& list) {
 #elif defined(FLOAT5)
   tim::vx::ops::param_transform(std::tuple<std::array<float, 5> >(), list);
 #else
-  tim::vx::ops::param_transform(
-      std::tuple<int, float, unsigned, bool, std::array<float, 4>, double, char, long long>(),
-      list);
+  tim::vx::ops::param_transform(std::tuple<int, float, unsigned, bool, std::array<float, 4>, double,
+                                           char, long long, std::vector<unsigned char> >(),
+                                list);
   tim::vx::ops::Param by_hand = {{1.0f}, tim::vx::DataType::FLOAT32};
   list.push_back(by_hand);
   list.push_back({{2.0f}, tim::vx::DataType::FLOAT32});

@@ -240,8 +240,9 @@ TEST_F(Arguments, FloatBitsForAnIntAreAWarning) {
   Op(plan, 1.0f)->BindOutput(out);
   ::testing::internal::CaptureStderr();
   Compile();
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("parameter 1 is 'int a', but the op passes float param_list_[0]"));
+  const char words[] = "parameter 1 is 'int a', but the op passes float param_list_[0]";
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(words));
+  EXPECT_THAT(graph_->Report().warnings, ElementsAre(HasSubstr(words)));
   Run();
   EXPECT_THAT(Read<int32_t>(out, 1), ElementsAre(0x3F800000));
 }

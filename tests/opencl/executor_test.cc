@@ -84,7 +84,7 @@ TEST_P(Executor, ValuesInsideThePartition) {
   ASSERT_TRUE(s.ok()) << s.message();
   Run(*kernel);
   EXPECT_EQ(Floats(*y), expected);
-  EXPECT_TRUE(kernel->warnings().empty());
+  EXPECT_TRUE(kernel->Warnings().empty());
 
   // New contents of the same memory are seen.
   static_cast<float*>(x->data())[2] = 1000.0f;

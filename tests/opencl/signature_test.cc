@@ -106,5 +106,21 @@ TEST(Signature, Misfits) {
               HasSubstr("no argument can be a image3d_t"));
 }
 
+TEST(Signature, Doubts) {
+  using Kind = ParameterKind;
+  Arg tensor = ArgOf(Arg::Kind::kOutput, 0);
+  tensor.what = "output 0 u8[4]";
+  tensor.type = {DataType::UINT8, {4}, {}};
+  const auto doubts = [](const Arg& a, const Parameter& p) { return DoubtsOf({a}, {p}); };
+  EXPECT_THAT(doubts(tensor, Declared(Kind::kBuffer, "float")),
+              testing::ElementsAre("parameter 0 is '__global float* p', but the op passes output 0 "
+                                   "u8[4]: its elements have 1, not 4 bytes"));
+  EXPECT_THAT(doubts(tensor, Declared(Kind::kBuffer, "uchar16")), testing::IsEmpty());
+  EXPECT_THAT(doubts(tensor, Declared(Kind::kBuffer, "mine")), testing::IsEmpty());
+  EXPECT_THAT(doubts(Scalar("float", 4), Declared(Kind::kValue, "int")),
+              testing::ElementsAre(HasSubstr("its bits are taken as they are")));
+  EXPECT_THAT(doubts(Scalar("float", 4), Declared(Kind::kValue, "float")), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace tim::vx::opencl

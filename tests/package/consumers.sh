@@ -14,13 +14,17 @@ libraries=$PREFIX/${LIBDIR:=lib}
 export PREFIX
 export PKG_CONFIG_PATH="$libraries/pkgconfig"
 
-# readme <language> <n>: the n-th listing of that language in README's section.
-readme() {
-  awk -v language="$1" -v wanted="$2" '
-    /^## / { inside = $0 == "## Use it in your program" }
+# listing <page> <section> <language> <n>: the n-th listing of that language in the section, in the file "listing".
+listing() {
+  awk -v section="## $2" -v language="$3" -v wanted="$4" '
+    /^## / { inside = $0 == section }
     /^```/ { listing = inside && $0 == "```" language && ++n == wanted; next }
     listing { print; found = 1 }
-    END { exit !found }' "$here/../../README.md" >listing || fail "README has no listing $2 of $1"
+    END { exit !found }' "$here/../../$1" >listing || fail "$1 has no listing $4 of $3 in '$2'"
+}
+# readme <language> <n>: the same of README's section.
+readme() {
+  listing README.md "Use it in your program" "$1" "$2"
   sed "s|PREFIX/lib|PREFIX/$LIBDIR|g" listing
 }
 fail() {
@@ -155,6 +159,8 @@ way_plugin() {
   grep -q "no operator of that name" log || fail "$(cat log)"
   [ "$(nm -D --defined-only build/libtimcl_acme_softcap.so | awk '{print $3}')" = timcl_plugin_query ] ||
     fail "the plugin shows more than its one symbol"
+  build/check build/libtimcl_acme_peak.so >report || fail "the cases of acme.peak: $(cat report)"
+  grep -qx "acme.peak: good" report || fail "$(cat report)"
   cmake --install build >install.log
   build/app >/dev/null
   if [ -e "$PREFIX/bin/timcl" ]; then
@@ -163,6 +169,32 @@ way_plugin() {
     readelf -d "$libraries/timcl/plugins/libtimcl_acme_softcap.so" | grep -qF '[$ORIGIN/../..]' || fail "it would not find the library"
   fi
   rm "$libraries/timcl/plugins/libtimcl_acme_softcap.so"
+}
+
+# A folder of custom_ops, copied out of the tree: built by itself and installed, by the commands of the tutorial, and used by
+# name; then as a part of a program.
+way_custom_op() {
+  cp -r "$here/custom_op" app
+  cp -r "$here/../../custom_ops/rms_norm" app
+  PATH=$system_path cmake -S app -B build -D CMAKE_PREFIX_PATH="$PREFIX" >configure.log || { cat configure.log; fail cmake; }
+  PATH=$system_path cmake --build build --target app by_name
+  if build/by_name 2>log; then fail "the operator is known before its plugin is installed"; fi
+  grep -q "no operator of that name" log || fail "$(cat log)"
+
+  mkdir custom_ops
+  mv app/rms_norm custom_ops
+  listing custom_ops/README.md "5. Packaged" sh 1
+  (PATH=$system_path && . ./listing) >packaged.log || { cat packaged.log; fail "the commands of the page"; }
+  plugin=$libraries/timcl/plugins/libtimcl_custom_rms_norm_plugin.so
+  [ -e "$plugin" ] || fail "$(cat packaged.log)"
+  build/by_name || fail by_name
+  if [ -e "$PREFIX/bin/timcl" ]; then
+    "$PREFIX/bin/timcl" info >info
+    grep -qF "custom_ops.rms_norm(epsilon=" info || fail "timcl info: $(cat info)"
+  fi
+  rm "$plugin"
+  build/app >profile || fail app
+  grep -q "custom_ops.rms_norm#1 .* rms_norm " profile || fail "the profile: $(cat profile)"
 }
 
 # "half.hpp" is the installed half library, or the program's own, or an error that says so.

@@ -232,6 +232,32 @@ TEST(PluginTest, FactoriesThatThrowOrReturnNull) {
   ExpectCompileFails(*null.graph, Code::kPlugin, {"test.null#1", "returned null", "factories.so"});
 }
 
+// What a class of the plugin makes by its own Clone would hold nothing of the library.
+// DefineOpClass puts another Clone in its place; objects of other functions are refused.
+TEST(PluginTest, ClassesThatCloneThemselves) {
+  auto context = NewHostContext();
+  ASSERT_TRUE(context->LoadPlugin(Made("factories")).ok());
+  One by_hand(*context, "test.own_clone_by_hand", {});
+  ExpectCompileFails(*by_hand.graph, Code::kPlugin,
+                     {"test.own_clone_by_hand#", "factories.so", "outlive the library",
+                      "DefineOpClass (tim/vx/op_class.h)"});
+  // An application's own may: it is not closed.
+  OpDef mine = *context->Ops().Find("Relu");
+  mine.name = "app.mine";
+  mine.create = [](Graph* graph, const AnyAttrs&) -> std::shared_ptr<Operation> {
+    struct Mine : Operation {
+      explicit Mine(Graph* g) : Operation(g, *NewHostContext()->Ops().Find("Relu"), {}) {}
+      std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& g) const override {
+        return g->CreateOperation<Mine>();
+      }
+    };
+    return std::make_shared<Mine>(graph);
+  };
+  ASSERT_TRUE(context->Ops().Register(mine).ok());
+  One app(*context, "app.mine", {});
+  EXPECT_THAT(app.Of({2, -4}), ElementsAre(2, 0));
+}
+
 TEST(PluginTest, AnAppsOwnClassByName) {
   struct Mine : Operation {
     explicit Mine(Graph* graph) : Operation(graph, *NewHostContext()->Ops().Find("Relu"), {}) {}
@@ -535,6 +561,27 @@ TEST_F(Lifetime, WithAnOperationThatIsKept) {
       kept.reset();
       EXPECT_FALSE(Open());
     }
+  }
+}
+
+TEST_F(Lifetime, WithACopyOfAClassThatClonesItself) {
+  const std::string path = folder_.Copy("factories", "libtimcl_factories.so");
+  for (const char* kind : {"test.own_clone", "test.own_clone_by_hand"}) {
+    SCOPED_TRACE(kind);
+    auto context = NewHostContext();
+    ASSERT_TRUE(context->LoadPlugin(path).ok());
+    auto one = std::make_unique<One>(*context, kind, AttrMap());
+    auto graph = NewHostContext()->CreateGraph();
+    auto copy = one->op->Clone(graph);
+    ASSERT_NE(copy, nullptr);
+    one.reset();
+    graph.reset();
+    context.reset();
+    // Its last code runs when it is let go of.
+    EXPECT_TRUE(IsMapped(path));
+    EXPECT_STREQ(copy->Kind(), kind);
+    copy.reset();
+    EXPECT_FALSE(IsMapped(path));
   }
 }
 

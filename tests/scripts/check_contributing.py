@@ -9,7 +9,8 @@ import pathlib, re, sys, tempfile
 LISTING = re.compile(r"^```(\w*)[ ]?(\S*)\n(.*?)^```$", re.M | re.S)
 
 
-PAGES = ("CONTRIBUTING.md", "docs/composed.md", "docs/delegates.md", "docs/plugins.md")
+PAGES = ("CONTRIBUTING.md", "custom_ops/README.md", "docs/composed.md", "docs/delegates.md",
+         "docs/plugins.md")
 
 
 def check(root):
@@ -18,7 +19,8 @@ def check(root):
 
 def check_page(root, name):
     text = (root / name).read_text("utf-8")
-    violations = []
+    violations = [f"{name}:{number}: an indented listing, which is not looked at"
+                  for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s+```", line)]
     for match in LISTING.finditer(text):
         language, file, body = match.groups()
         where = f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
@@ -48,6 +50,10 @@ def self_test():
                 (root / page).write_text("".join(listing(*l) for l in listings))
                 got = check(root)
                 assert len(got) == want, f"self-test: {want} faults expected: {got}"
+        (root / PAGES[0]).write_text("- item\n\n  ```cpp\n  int d;\n  ```\n")
+        for page in PAGES[1:]:
+            (root / page).write_text("")
+        assert len(check(root)) == 2, "self-test: both fences of an indented listing"
 
 
 if __name__ == "__main__":

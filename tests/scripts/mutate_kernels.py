@@ -58,15 +58,25 @@ def candidates(text):
 
 
 def users(binary):
-    """Kernel file, or a file that it includes -> the operators that use it."""
-    found = {}
+    """Kernel file, or a file that it includes -> the operators that stand for those that use it."""
+    found = {}  # file -> kernel that is or includes it -> operators
     for line in subprocess.run([binary, "--sources"], capture_output=True, text=True, check=True).stdout.splitlines():
         op, *kernels = line.split()
         for kernel in kernels:
             for name in (kernel, *INCLUDE.findall((KERNELS / kernel).read_text())):
-                if op not in found.setdefault(name, []):
-                    found[name].append(op)
-    return {k: ops if len(ops) <= 6 else [o for o in ops if o in SAMPLE] or ops[:6] for k, ops in found.items()}
+                found.setdefault(name, {}).setdefault(kernel, []).append(op)
+    return {name: stand_for(by_kernel.values()) for name, by_kernel in found.items()}
+
+
+def stand_for(lists):
+    """At least seven operators, or all: as many of each list as of the others."""
+    lists = [[op for op in ops if op in SAMPLE] or ops for ops in lists]
+    chosen = []
+    for place in range(max(map(len, lists))):
+        if len(chosen) >= len(SAMPLE):
+            break
+        chosen += [ops[place] for ops in lists if place < len(ops) and ops[place] not in chosen]
+    return chosen
 
 
 def run(args, kernel, text, ops, timeout=None, changed=True):
@@ -77,14 +87,16 @@ def run(args, kernel, text, ops, timeout=None, changed=True):
         env = dict(os.environ, TIMCL_KERNEL_DIR=folder, TIMCL_CACHE_DIR="", TMPDIR=folder)
         if changed:
             env["POCL_CACHE_DIR"] = folder + "/pocl"
-        try:
-            done = subprocess.run([args.binary, f"--ops={','.join(ops)}", "--fail-fast", "--float-first", "--chunk=16"],
-                                  env=env, capture_output=True, text=True, timeout=timeout, errors="replace")
-        except subprocess.TimeoutExpired:
-            return "caught"  # it does not end
-        if done.returncode == 0:
-            return "survived"
-        return "invalid" if "kKernelBuild" in done.stdout else "caught"
+        # Some lines are compiled for a GPU alone.
+        for mode in ([], ["--as-gpu"]):
+            try:
+                done = subprocess.run([args.binary, f"--ops={','.join(ops)}", "--fail-fast", "--float-first", "--chunk=16", *mode],
+                                      env=env, capture_output=True, text=True, timeout=timeout, errors="replace")
+            except subprocess.TimeoutExpired:
+                return "caught"  # it does not end
+            if done.returncode != 0:
+                return "invalid" if "kKernelBuild" in done.stdout else "caught"
+        return "survived"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

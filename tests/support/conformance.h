@@ -12,6 +12,7 @@
 
 #include "base/storage.h"
 #include "ir/graph.h"
+#include "ref/compare.h"
 #include "tim/vx/backend.h"
 #include "tim/vx/testing.h"
 
@@ -54,22 +55,9 @@ class GuardedBlock {
   std::shared_ptr<base::Storage> storage_;
 };
 
-/// Values of operand `t`, the same for the same seed: uniform in its range, with zeros of both
-/// signs, ends of the range, and values half way between two steps of `result` in between.
-/// Subnormal numbers are left out, because devices may flush them; infinities and NaN come only
-/// from cases that list them.
-void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, void* data);
-
-/// Compares results with expected ones. nullopt: all within the tolerance. `magnitudes`: for
-/// Tolerance::sum, the sums of magnitudes; null: the larger of each expected value and the largest
-/// of all.
-std::optional<std::string> Compare(const TensorType& type, const void* expected, const void* got,
-                                   const Tolerance& tolerance,
-                                   const std::vector<double>* magnitudes = nullptr);
-
-/// Unwritten or unsteady elements: `first` was run over 0xFF bytes, `second` over zeros.
-std::optional<std::string> CheckWritten(const TensorType& type, const void* first,
-                                        const void* second);
+using ref::CheckWritten;
+using ref::Compare;
+using ref::FillInput;
 
 struct Outcome {
   std::string op, candidate;  // "expanded" for the op in terms of others

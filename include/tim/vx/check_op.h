@@ -1,9 +1,10 @@
-// CheckOp: proves an operator's kernels against its reference, in one line of a test.
+// CheckOp and CheckCases: prove an operator's kernels against its reference, in one line of a test.
 #ifndef TIM_VX_CHECK_OP_H_
 #define TIM_VX_CHECK_OP_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -61,6 +62,26 @@ template <class Op>
 std::string CheckOp() {
   return CheckOp<Op>(CheckOptions());
 }
+
+struct CaseOptions {
+  uint64_t seed = 42;
+  /// Cases with more elements in their inputs, those of benchmarks, are left out.
+  int64_t max_elements = 300000;
+  /// Whose operators expansions mean; null: those of a new one.
+  std::shared_ptr<Context> context = nullptr;
+};
+
+/// Runs the cases that a definition lists (OpDef::cases) on the OpenCL device, as this library does
+/// with its own: by every kernel candidate that accepts them, and in terms of other operators where
+/// the definition has an expansion; each against the reference, within the definition's tolerance.
+/// "" when all agree; else the first that do not, each with its case and kernel. A case that no
+/// kernel takes is a failure. Unwritten elements and writes outside are found as by CheckOp, and
+/// TIMCL_CHECK=oclgrind means the same.
+///   EXPECT_EQ(CheckCases(context->Ops().Find("acme.softcap")), "");
+/// `ran`: by kernel, how many cases it ran; "expanded" for the expansion.
+TIMCL_API std::string CheckCases(const std::shared_ptr<const OpDef>& def,
+                                 const CaseOptions& options = CaseOptions(),
+                                 std::map<std::string, size_t>* ran = nullptr);
 
 }  // namespace tim::vx::testing
 #endif  // TIM_VX_CHECK_OP_H_

@@ -27,10 +27,16 @@ struct AttrsOf<Class, std::void_t<typename Class::Attrs>> {
   using Type = typename Class::Attrs;
 };
 
+/// What the library knows such an object by.
+class TIMCL_API NamedObject {
+ public:
+  virtual ~NamedObject();
+};
+
 /// Copies of it are made by name too: they then own what the definition owns, such as the library
 /// that the class lives in.
 template <class Class>
-class Named final : public Class {
+class Named final : public Class, public NamedObject {
  public:
   using Class::Class;
   std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override {
@@ -59,7 +65,9 @@ inline Result<Shapes> NeedsItsClass(const OpView& op) {
 
 }  // namespace op_class_detail
 
-/// The definition that makes a class known by name, for OpRegistry::Register and for plugins. The
+/// The definition that makes a class known by name, for OpRegistry::Register and for plugins, whose
+/// OpDef::create comes from here alone: objects that another function makes of a plugin's own class
+/// fail Compile(), because the copies that such a class makes would outlive the library. The
 /// class has a constructor (Graph*); or one (Graph*, const Attrs&) and, nested and public, the
 /// struct Attrs with TIMCL_FIELDS, whose members are the attributes by name.
 template <class Class>

@@ -12,6 +12,7 @@
 #include <exception>
 #include <string_view>
 
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_class.h"
 #include "tim/vx/op_def.h"
 #include "tim/vx/plugin.h"
@@ -67,6 +68,14 @@ inline timcl_status Fail(const timcl_host_api* host, timcl_status status, const 
   return status;
 }
 
+/// What timcl_add_op_plugin(... KERNELS ...) writes.
+#ifdef TIMCL_PLUGIN_KERNELS
+extern const KernelSources kPluginKernels;
+inline constexpr const KernelSources* kOwnKernels = &kPluginKernels;
+#else
+inline constexpr const KernelSources* kOwnKernels = nullptr;
+#endif
+
 /// No exception leaves the library.
 template <void (*kBody)(OpPlugin&)>
 timcl_status RegisterOps(const timcl_host_api* host, void* registry) noexcept {
@@ -93,7 +102,8 @@ timcl_status RegisterOps(const timcl_host_api* host, void* registry) noexcept {
   extern "C" timcl_status timcl_plugin_query(uint32_t host_major, const timcl_host_api*,        \
                                              const timcl_plugin** out) {                        \
     static const timcl_ops_api ops = {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG,               \
-                                      ::tim::vx::op_plugin_detail::RegisterOps<TimclAddOps>};   \
+                                      ::tim::vx::op_plugin_detail::RegisterOps<TimclAddOps>,    \
+                                      ::tim::vx::op_plugin_detail::kOwnKernels};                \
     static const timcl_plugin table = {TIMCL_HEADER(timcl_plugin), plugin_name, plugin_version, \
                                        &ops, nullptr};                                          \
     if (host_major != TIMCL_ABI_MAJOR) return TIMCL_VERSION_MISMATCH;                           \

@@ -79,6 +79,8 @@ typedef struct timcl_ops_api {
   const char* cxx_tag;
   /* Calls host->add_op(registry, ...) for each operator. All are registered, or none. */
   timcl_status (*register_ops)(const timcl_host_api* host, void* registry);
+  /* The plugin's kernel files, a tim::vx::KernelSources; may be null. */
+  const void* kernels;
 } timcl_ops_api;
 
 /* What a plugin is. Constant, and lives until the library is closed. */

@@ -67,5 +67,10 @@ TIMCL_OP_PLUGIN("test.factories", "1.0.0") {
   plugin.Add(By("test.throws", Throws));
   plugin.Add(By("test.throws_int", ThrowsInt));
   plugin.Add(By("test.null", GivesNull));
+  OpDef own_clone = DefineOpClass<OwnClone>("test.own_clone");
+  plugin.Add(own_clone);
+  own_clone.name = "test.own_clone_by_hand";
+  own_clone.create = MakeOwnClone;
+  plugin.Add(own_clone);
 }
 #endif

@@ -71,6 +71,19 @@ class Shift : public ops::CustomOpBase {
   }
 };
 
+/// x + by, of a class whose Clone makes another one of itself, and a function that makes it: what
+/// DefineOpClass does not make.
+class OwnClone : public Shift {
+ public:
+  using Shift::Shift;
+  std::shared_ptr<Operation> Clone(std::shared_ptr<Graph>& graph) const override {
+    return graph->CreateOperation<OwnClone>(Attrs());
+  }
+};
+inline std::shared_ptr<Operation> MakeOwnClone(Graph* graph, const AnyAttrs& attrs) {
+  return std::make_shared<OwnClone>(graph, attrs.As<Shift::Attrs>("operation"));
+}
+
 }  // namespace made
 
 #endif  // TIMCL_TESTS_PLUGINS_MADE_OPS_H_

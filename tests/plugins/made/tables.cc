@@ -22,7 +22,8 @@ struct LongPlugin {
 extern "C" timcl_status timcl_plugin_query(uint32_t, [[maybe_unused]] const timcl_host_api* host,
                                            const timcl_plugin** out) {
   static LongOps ops = {
-      {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG, op_plugin_detail::RegisterOps<Add>}, {}};
+      {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG, op_plugin_detail::RegisterOps<Add>, nullptr},
+      {}};
   static LongPlugin plugin = {
       {TIMCL_HEADER(timcl_plugin), "test.tables", "1.0.0", &ops.ops, "Tables Ltd"}, {}};
 #if defined(MADE_shorter)

@@ -40,10 +40,10 @@ __attribute__((unused)) static int32_t gobal_kernel_id_ = 0;
 
 /// A kernel argument that Param's union does not hold. (Addition to the original API.)
 struct OtherArgument {
-  enum Kind { kValue, kLocal, kScratch };
+  enum Kind { kValue, kLocal, kScratch, kData };
   Kind kind;
   std::string cl_type;               // kValue: as OpenCL C calls it, "float4"
-  std::vector<unsigned char> value;  // kValue
+  std::vector<unsigned char> value;  // kValue, kData
   size_t bytes;                      // kLocal, kScratch
   uint32_t index;                    // kScratch
 };
@@ -153,6 +153,16 @@ struct ArgumentOf<Half, void> {
   static constexpr bool known = true;
   static Param Make(const Half& value) { return WrapValue("half", &value.bits, 2, 2); }
 };
+template <typename T>
+struct ArgumentOf<std::vector<T>, void> {
+  static constexpr bool known = IsNumber<T>::value && !std::is_same<T, bool>::value;
+  static Param Make(const std::vector<T>& values) {
+    OtherArgument argument = {OtherArgument::kData, ClTypeOf<T>(), {}, 0, 0};
+    argument.value.resize(values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(&argument.value[0], &values[0], argument.value.size());
+    return WrapArgument(std::move(argument));
+  }
+};
 template <>
 struct ArgumentOf<LocalMemory, void> {
   static constexpr bool known = true;
@@ -192,15 +202,16 @@ template <typename T>
 void AppendParam(const T& value, std::vector<Param>& list) {
   static_assert(ArgumentOf<T>::known,
                 "this type (T) cannot be a kernel argument; there are: numbers of up to 64 bits, "
-                "bool, Half, std::array<number, 2|3|4|8|16>, LocalMemory, ScratchMemory");
+                "bool, Half, std::array<number, 2|3|4|8|16>, std::vector<number>, LocalMemory, "
+                "ScratchMemory");
   list.push_back(ArgumentOf<T>::Make(value));
 }
 
 }  // namespace custom_base_detail
 
 /// Appends one Param per element of the tuple, in order. Numbers of up to 64 bits, bool and Half
-/// are scalars; std::array<T, 2|3|4|8|16> is a vector such as float4. Another type does not
-/// compile.
+/// are scalars; std::array<T, 2|3|4|8|16> is a vector such as float4; std::vector<T> is a table in
+/// device memory, a parameter `__global const T*`. Another type does not compile.
 template <size_t I = 0, typename... Ts>
 typename std::enable_if<I == sizeof...(Ts), void>::type param_transform(std::tuple<Ts...>,
                                                                         std::vector<Param>&) {}
@@ -242,7 +253,7 @@ class KernelLaunch {
 
   KernelLaunch& Input(uint32_t index) { return Add({Argument::kInput, index, Param()}); }
   KernelLaunch& Output(uint32_t index) { return Add({Argument::kOutput, index, Param()}); }
-  /// A number, a vector: as param_transform.
+  /// A number, a vector, a table: as param_transform.
   template <typename T>
   KernelLaunch& Value(const T& value) {
     return Add({Argument::kParam, 0, MakeParam(value)});
@@ -303,11 +314,11 @@ class KernelLaunch {
 /// back. Called once per graph, during Compile(): SetupShapeInfor(), then SetupParams(), then
 /// SetupEnqueue(); Run() calls none of them.
 /// Attributes: the members below.
-/// Errors: kInvalidShape if outputs_size_ stays empty; kKernelBuild if the source does not compile
-/// or has no kernel func_name_; kInvalidArgument if the kernel's parameters are others in number,
-/// kind or size (the message shows both lists), or the work sizes make no sense; kUnsupported for
-/// an INT64 image, and for more local memory than the device has; kInvalidGraph if the operands are
-/// not input_num and output_num. Source: TIM-VX CustomOpBase.
+/// Errors: what Fail() was told; kInvalidShape if outputs_size_ stays empty; kKernelBuild if the
+/// source does not compile or has no kernel func_name_; kInvalidArgument if the kernel's parameters
+/// are others in number, kind or size (the message shows both lists), or the work sizes make no
+/// sense; kUnsupported for an INT64 image, and for more local memory than the device has;
+/// kInvalidGraph if the operands are not input_num and output_num. Source: TIM-VX CustomOpBase.
 class TIMCL_API CustomOpBase : public Operation {
  public:
   /// kernel_name is a name for people; it is copied.
@@ -359,6 +370,18 @@ class TIMCL_API CustomOpBase : public Operation {
   /// Every kernel that takes a tensor then declares it so, since quantized ones bring scale and
   /// zero point along. src/kernels/tensor.clh and image_tensor.clh list the macros.
   void UseTensorMacros(const std::string& inputs, const std::string& outputs);
+
+  /// The element types that the operator takes, in the words of OpDef::types (tim/vx/op_def.h):
+  /// "f32, f32 -> f32; u8, i8|u8 -> u8" for two inputs. Others fail Compile() with an error that
+  /// lists both sides. Without it the operator takes all.
+  void SetTypes(const std::string& types);
+
+  // For constructors and the three Setup functions:
+
+  /// Makes Compile() fail with this code and these words, behind the operator's label. The first
+  /// failure stays. In SetupParams() and SetupEnqueue() kUnsupported means that the kernels cannot
+  /// do it: the reference then runs in their place, where there is one.
+  void Fail(Code code, const std::string& message);
 
   // For SetupParams() and SetupEnqueue():
 

@@ -7,6 +7,7 @@
 
 #include "backends/opencl/compile/unit.h"
 #include "base/checked.h"
+#include "kernels/embedded.h"
 #include "runtime/arena.h"
 
 namespace tim::vx::opencl {
@@ -156,7 +157,9 @@ class Emitter {
     }
     const auto [ins, outs] = TypesOf(op);
     const TensorType final_type = op.num_outputs() > 0 ? group.last().out(0).type() : TensorType();
-    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_);
+    auto text =
+        kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_,
+                             kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make)));
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);

@@ -118,7 +118,7 @@ uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan) {
 }  // namespace
 
 Status PartitionKernel::CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
-                                    const Signature* signature) const {
+                                    const Signature* signature) {
   const std::string& function = plan_->kernels[launch.variant].function;
   cl_int error = CL_SUCCESS;
   const auto count = kernel.getInfo<CL_KERNEL_NUM_ARGS>(&error);
@@ -140,8 +140,7 @@ Status PartitionKernel::CheckLaunch(const Launch& launch, const cl::Kernel& kern
   if (!what.empty()) return Status::Error(Code::kInvalidArgument, launch.label + ": " + what);
   if (signature == nullptr) return Status();
   for (const std::string& doubt : DoubtsOf(launch.args, *signature)) {
-    base::Log("compile", base::LogLevel::kWarn, "{}: kernel function '{}': {}", launch.label,
-              function, doubt);
+    warnings_.push_back(fmt::format("{}: kernel function '{}': {}", launch.label, function, doubt));
   }
   return Status();
 }

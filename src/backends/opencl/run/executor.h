@@ -11,11 +11,12 @@
 #include "backends/opencl/run/plan.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
+#include "runtime/warnings.h"
 
 namespace tim::vx::opencl {
 
 /// Partitions of one session run in order without a Wait between them. Threads: one at a time.
-class PartitionKernel : public kernel::Kernel {
+class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
  public:
   PartitionKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
                   BuiltPrograms programs)
@@ -32,8 +33,9 @@ class PartitionKernel : public kernel::Kernel {
   Status Profile(std::vector<kernel::Timing>* timings) override;
   const void* SyncDomain() const override { return session_.get(); }
 
-  /// What Prepare found that costs time, in words for the report.
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  /// What costs time, and what the device's compiler knows of a kernel's parameters that hardly
+  /// fits what is passed.
+  const std::vector<std::string>& Warnings() const override { return warnings_; }
 
  private:
   struct Step {
@@ -63,8 +65,7 @@ class PartitionKernel : public kernel::Kernel {
     cl::Event event;
   };
   size_t Watch(kernel::Memory* memory);
-  Status CheckLaunch(const Launch& launch, const cl::Kernel& kernel,
-                     const Signature* signature) const;
+  Status CheckLaunch(const Launch& launch, const cl::Kernel& kernel, const Signature* signature);
   Status PrepareStep(const kernel::Io& io, size_t launch);
   Status AddBinding(const kernel::Io& io, size_t launch, size_t argument, bool image);
   Status Bind(Binding* binding);

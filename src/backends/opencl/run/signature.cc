@@ -342,6 +342,19 @@ std::vector<std::string> DoubtsOf(const std::vector<Arg>& passed, const Signatur
   for (size_t i = 0; i < std::min(passed.size(), declared.size()); ++i) {
     const Arg& arg = passed[i];
     const Parameter& p = declared[i];
+    if (p.kind == ParameterKind::kBuffer && arg.type.dtype != DataType::UNKNOWN &&
+        arg.type.count() > 0) {
+      // Vectors are read where there are as many elements; what is pointed to may be smaller.
+      const size_t wanted = SizeOfClType(p.type.substr(0, p.type.find_first_of("0123456789"))),
+                   has = arg.type.bytes() / static_cast<size_t>(arg.type.count());
+      if (wanted > has) {
+        doubts.push_back(
+            fmt::format("parameter {} is '{}', but the op passes {}: its elements have {}, not {} "
+                        "bytes",
+                        i, p.ToString(), Passed(arg), has, wanted));
+      }
+      continue;
+    }
     if (arg.kind != Arg::Kind::kScalar || arg.type_name.empty() || SizeOfClType(p.type) == 0)
       continue;
     // 16 bits may well be the bits of a half, where the device has no such type.

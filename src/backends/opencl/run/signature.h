@@ -56,7 +56,8 @@ std::optional<Signature> ParseSignature(const std::string& source, const std::st
 /// "" when the arguments fit in number, kind and size; else one line and a table of both lists.
 std::string CompareSignature(const std::string& function, const std::vector<Arg>& passed,
                              const Signature& declared);
-/// Scalars that are taken for another type of the same size: legal, and hardly meant.
+/// What is legal and hardly meant: scalars that are taken for another type of the same size, and
+/// pointers to larger elements than the tensor has.
 std::vector<std::string> DoubtsOf(const std::vector<Arg>& passed, const Signature& declared);
 
 }  // namespace tim::vx::opencl
