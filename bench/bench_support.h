@@ -13,6 +13,7 @@
 #include "backends/opencl/backend.h"
 #include "base/env.h"
 #include "compiler/pipeline.h"
+#include "tim/vx/context.h"
 #include "tim/vx/testing.h"
 
 namespace tim::vx {
@@ -21,13 +22,31 @@ void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
 }
 namespace bench {
 
-inline const OpRegistry& Ops() {
-  static const OpRegistry* ops = [] {
+inline OpRegistry& Ops() {
+  static OpRegistry* const ops = [] {
     auto* r = new OpRegistry();
     ops::RegisterBuiltinOps(*r);
     return r;
   }();
   return *ops;
+}
+
+/// Adds the operators of a plugin to Ops(); ends the program with the reason where it does not
+/// load.
+inline void AddPlugin(const std::string& file) {
+  ContextOptions host;
+  host.host_only = true;
+  const auto context = Context::Create(host);
+  std::vector<PluginInfo> loaded;
+  Status status = context->LoadPlugin(file, &loaded);
+  for (const PluginInfo& plugin : loaded) {
+    for (const std::string& name : plugin.ops) {
+      if (status.ok()) status = Ops().Register(context->Ops().Find(name));
+    }
+  }
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::exit(1);
 }
 
 /// The OpenCL backend on the chosen device; ends the program with the reason when there is none.

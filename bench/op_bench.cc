@@ -3,6 +3,7 @@
 // long), and the register-tile matmul beside the general kernel and the core's measured FMA peak.
 //   op_bench --benchmark_filter=Conv2d1x1      the acceptance shape; --threads=1 keeps PoCL to one
 //   core
+//   op_bench --plugin=libtimcl_x.so --benchmark_filter=acme.    operators of a plugin
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -205,8 +206,13 @@ int main(int argc, char** argv) {
   // --threads=1 keeps to one.
   setenv("POCL_AFFINITY", "1", 0);
   for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--threads=", 10) != 0) continue;
-    setenv("POCL_MAX_PTHREAD_COUNT", argv[i] + 10, 1);
+    if (std::strncmp(argv[i], "--threads=", 10) == 0) {
+      setenv("POCL_MAX_PTHREAD_COUNT", argv[i] + 10, 1);
+    } else if (std::strncmp(argv[i], "--plugin=", 9) == 0) {
+      bench::AddPlugin(argv[i] + 9);
+    } else {
+      continue;
+    }
     std::move(argv + i + 1, argv + argc, argv + i);
     --argc, --i;
   }
