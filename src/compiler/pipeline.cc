@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "ir/layout.h"
-#include "runtime/warnings.h"
 
 namespace tim::vx::compiler {
 namespace {
@@ -343,16 +342,10 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   for (const ir::Value& v : graph.values()) {
     if (v.storage != nullptr) keep.push_back(v.storage);
   }
-  std::vector<const runtime::HasWarnings*> speakers;
-  for (const LoadedUnits& units : compiled.loaded) {
-    for (const auto& kernel : units.kernels) {
-      const auto* speaker = dynamic_cast<const runtime::HasWarnings*>(kernel.get());
-      if (speaker != nullptr) speakers.push_back(speaker);
-    }
-  }
   TIMCL_ASSIGN(auto executable,
                runtime::Executable::Create(MakeSteps(graph, backends, &compiled), std::move(keep)));
-  for (const runtime::HasWarnings* speaker : speakers) Warn(speaker->Warnings(), report);
+  for (size_t s = 0; s < executable->steps(); ++s)
+    Warn(executable->step(s).kernel->Warnings(), report);
   if (dump.on()) dump.Write("plan.txt", executable->PlanText());
   report->steps = executable->steps();
   report->syncs = executable->syncs();

@@ -164,6 +164,9 @@ class TIMCL_API Kernel {
   /// Execute and Wait in one, with the time of each piece of work appended; every call appends the
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
+  /// What the last Prepare found that the user should hear of, in words that name the op: goes into
+  /// the report and the log.
+  virtual std::vector<std::string> Warnings() const { return {}; }
 };
 
 }  // namespace kernel
