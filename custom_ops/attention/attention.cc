@@ -5,10 +5,12 @@
 #include <cfloat>
 #include <cmath>
 
-#include "attention_cl.h"
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_def.h"
 
 namespace custom_ops {
+
+extern const tim::vx::KernelSources kAttentionFiles;  // attention.cl, by CMakeLists.txt
 namespace {
 
 using tim::vx::Code;
@@ -65,7 +67,7 @@ Status Reference(const Attention::Attrs& a, const tim::vx::ref::Inputs& inputs,
 
 Attention::Attention(tim::vx::Graph* graph, const Attrs& attrs)
     : CustomOpBase(graph, attrs.sink ? 4 : 3, 1, -1, "custom_ops.attention"), attrs_(attrs) {
-  kernel_resource_ = kAttentionCl;
+  kernel_resource_ = kAttentionFiles.Find("attention.cl")->text;
   SetTypes("f32* -> f32; f16* -> f16");
   UseTensorMacros(attrs.sink ? "Q K V SINK" : "Q K V", "Y");
   SetReference([a = attrs_](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {

@@ -5,10 +5,13 @@
 #include <array>
 #include <cmath>
 
-#include "detection_postprocess_cl.h"
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_def.h"
 
 namespace custom_ops {
+
+extern const tim::vx::KernelSources
+    kDetectionPostprocessFiles;  // detection_postprocess.cl, by CMakeLists.txt
 namespace {
 
 using tim::vx::Code;
@@ -98,7 +101,7 @@ std::string Check(const Attrs& a) {
 
 DetectionPostprocess::DetectionPostprocess(tim::vx::Graph* graph, const Attrs& attrs)
     : CustomOpBase(graph, 3, 4, -1, "custom_ops.detection_postprocess"), attrs_(attrs) {
-  kernel_resource_ = kDetectionPostprocessCl;
+  kernel_resource_ = kDetectionPostprocessFiles.Find("detection_postprocess.cl")->text;
   SetTypes("f32|f16|u8|i8, f32|f16|u8|i8, f32|f16|u8|i8 -> f32, f32, f32, f32");
   UseTensorMacros("ENCODINGS SCORES ANCHORS", "BOXES CLASSES TOP_SCORES COUNT");
   SetReference([a = attrs_](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {

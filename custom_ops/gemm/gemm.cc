@@ -1,10 +1,12 @@
 // CustomGemm: what the library asks of a custom operator: shape, kernel and options, work size.
 #include "gemm.h"
 
-#include "gemm_cl.h"
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_def.h"
 
 namespace custom_ops {
+
+extern const tim::vx::KernelSources kGemmFiles;  // gemm.cl, by CMakeLists.txt
 
 const char* CustomGemm::kernel_name_ = "custom_ops.gemm";
 int32_t CustomGemm::kernel_id_ = -1 * (++tim::vx::ops::gobal_kernel_id_);
@@ -16,7 +18,7 @@ CustomGemm::CustomGemm(tim::vx::Graph* graph, bool trans_a, bool trans_b, ParamT
       trans_a_(trans_a),
       trans_b_(trans_b) {
   tim::vx::ops::param_transform(tuple_list_, param_list_);
-  kernel_resource_ = kGemmCl;
+  kernel_resource_ = kGemmFiles.Find("gemm.cl")->text;
   // The definition: tests compare the kernels with it, and it runs where there is no OpenCL.
   SetReference([this](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {
     const int64_t m = std::get<0>(tuple_list_), k = std::get<1>(tuple_list_),

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
-#include "hswish_cl.h"
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_def.h"
 
 namespace custom_ops {
+
+extern const tim::vx::KernelSources kHswishFiles;  // hswish.cl, by CMakeLists.txt
 
 const char* Hswish::kernel_name_ = "custom_ops.hswish";
 int32_t Hswish::kernel_id_ = -1 * (++tim::vx::ops::gobal_kernel_id_);
@@ -16,7 +18,7 @@ Hswish::Hswish(tim::vx::Graph* graph, ParamTuple tuple_list, uint32_t input_num,
     : CustomOpBase(graph, input_num, output_num, kernel_id_, kernel_name_),
       tuple_list_(tuple_list) {
   tim::vx::ops::param_transform(tuple_list_, param_list_);
-  kernel_resource_ = kHswishCl;
+  kernel_resource_ = kHswishFiles.Find("hswish.cl")->text;
   // The definition: tests compare the kernels with it, and it runs where there is no OpenCL.
   SetReference([](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {
     for (int64_t i = 0; i < outputs[0].count(); ++i) {

@@ -7,10 +7,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "lookup_table_cl.h"
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_def.h"
 
 namespace custom_ops {
+
+extern const tim::vx::KernelSources kLookupTableFiles;  // lookup_table.cl, by CMakeLists.txt
 namespace {
 
 using tim::vx::Code;
@@ -123,7 +125,7 @@ LookupTable::LookupTable(tim::vx::Graph* graph, Result<Table> table)
     Fail(table_.status().code(), table_.status().detail());
     return;
   }
-  kernel_resource_ = kLookupTableCl;
+  kernel_resource_ = kLookupTableFiles.Find("lookup_table.cl")->text;
   SetTypes(table_->type == DataType::INT8 ? "i8 -> i8" : "u8 -> u8");
   // Each result depends on the element at its own place alone, so layout inference need not put
   // transposes around.

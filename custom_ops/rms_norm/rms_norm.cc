@@ -4,10 +4,12 @@
 #include <cmath>
 #include <tuple>
 
-#include "rms_norm_cl.h"
+#include "tim/vx/kernel_sources.h"
 #include "tim/vx/op_def.h"
 
 namespace custom_ops {
+
+extern const tim::vx::KernelSources kRmsNormFiles;  // rms_norm.cl, by CMakeLists.txt
 namespace {
 
 tim::vx::Status Reference(float epsilon, const tim::vx::ref::Input& x, tim::vx::ref::Output& y) {
@@ -25,7 +27,7 @@ tim::vx::Status Reference(float epsilon, const tim::vx::ref::Input& x, tim::vx::
 
 RmsNorm::RmsNorm(tim::vx::Graph* graph, const Attrs& attrs)
     : CustomOpBase(graph, 1, 1, -1, "custom_ops.rms_norm"), attrs_(attrs) {
-  kernel_resource_ = kRmsNormCl;
+  kernel_resource_ = kRmsNormFiles.Find("rms_norm.cl")->text;
   SetTypes("f32 -> f32");
   SetReference([attrs](const tim::vx::ref::Inputs& inputs, tim::vx::ref::Outputs& outputs) {
     return Reference(attrs.epsilon, inputs[0], outputs[0]);

@@ -3,10 +3,10 @@
 
 #include <cmath>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "api/checking.h"
-#include "api/tensor.h"
 #include "ir/graph.h"
 #include "ir/packed.h"
 #include "ref/compare.h"
@@ -38,10 +38,6 @@ struct Form {
   std::string name;
   std::shared_ptr<const OpDef> def;
 };
-
-TensorSpec SpecOf(const TensorType& type, TensorAttribute attribute) {
-  return TensorSpec(type.dtype, type.shape.ToShapeType(), attribute, type.quant);
-}
 
 /// As the host has what is not constant.
 Bytes ToHost(const TensorType& type, const Bytes& data) {
@@ -93,18 +89,13 @@ class CaseChecker {
     const std::string name(def_->name);
     if (def_->create != nullptr)
       return name + " is a class; CheckOp checks it (its definition has neither kernels nor cases)";
-    ContextOptions host;
-    host.host_only = true;
-    host_ = Context::Create(host);
-    device_ = Context::Create();
-    if (!device_->LastStatus().ok()) return "no device: " + device_->LastStatus().message();
-    if (device_->DeviceName() == host_->DeviceName())
-      return "the device is the reference itself (TIMCL_DEVICE): there is nothing to compare";
-    if (options_.context != nullptr) host_->Ops() = device_->Ops() = options_.context->Ops();
-    if (std::string why = Use(*host_, def_); !why.empty()) return why;
+    if (std::string why = sides_.Open(nullptr); !why.empty()) return why;
+    if (options_.context != nullptr)
+      sides_.host->Ops() = sides_.device->Ops() = options_.context->Ops();
+    if (std::string why = Use(*sides_.host, def_); !why.empty()) return why;
     if (std::string why = TakeCases(); !why.empty()) return why;
     for (const Form& form : Forms()) {
-      if (std::string why = Use(*device_, form.def); !why.empty()) return why;
+      if (std::string why = Use(*sides_.device, form.def); !why.empty()) return why;
       std::vector<Checked*> all;
       for (Checked& c : cases_) all.push_back(&c);
       const size_t count = RunForm(form, all);
@@ -192,17 +183,16 @@ class CaseChecker {
 
   /// Fills in types and values of the outputs.
   std::string Reference(Checked* c) {
-    const auto graph = host_->CreateGraph();
+    const auto graph = sides_.host->CreateGraph();
     std::vector<std::shared_ptr<Tensor>> outputs;
     for (const TensorType& t : c->outputs)
       outputs.push_back(graph->CreateTensor(SpecOf(t, TensorAttribute::OUTPUT)));
     AddOp(*graph, *c, outputs);
     if (!graph->Compile() || !graph->Run()) return graph->LastStatus().message();
     for (size_t i = 0; i < outputs.size(); ++i) {
-      // GetShape() stays open; what was inferred is known inside.
-      const auto* tensor = dynamic_cast<const TensorImpl*>(outputs[i].get());
-      if (tensor == nullptr) return "the graph is none of this library";
-      const TensorType& type = c->outputs[i] = tensor->type();
+      const std::optional<TensorType> inferred = InferredType(*outputs[i]);
+      if (!inferred) return "the graph is none of this library";
+      const TensorType& type = c->outputs[i] = *inferred;
       Bytes host(HostBytes(type));
       if (!outputs[i]->CopyDataFromTensor(host.data())) return graph->LastStatus().message();
       c->expected.push_back(FromHost(type, std::move(host)));
@@ -216,7 +206,7 @@ class CaseChecker {
   void Magnitudes(Checked* c) {
     if (def_->reference == nullptr) return;
     ir::Graph graph;
-    graph.set_ops(std::make_shared<const OpRegistry>(host_->Ops()));
+    graph.set_ops(std::make_shared<const OpRegistry>(sides_.host->Ops()));
     const auto f32 = [](const Shape& shape) {
       return TensorType{DataType::FLOAT32, shape, Quantization()};
     };
@@ -269,7 +259,7 @@ class CaseChecker {
   size_t RunForm(const Form& form, const std::vector<Checked*>& some) {
     CompileOption option;
     option.SetFallback(Fallback::kAllow);  // to see which ones the form refuses
-    const auto graph = device_->CreateGraph(option);
+    const auto graph = sides_.device->CreateGraph(option);
     std::vector<std::vector<std::shared_ptr<Tensor>>> outputs(some.size());
     std::vector<std::vector<Guarded>> memory(some.size());
     for (size_t k = 0; k < some.size(); ++k) {
@@ -365,7 +355,7 @@ class CaseChecker {
 
   const std::shared_ptr<const OpDef> def_;
   const CaseOptions options_;
-  std::shared_ptr<Context> host_, device_;
+  Sides sides_;
   std::vector<Checked> cases_;
   OclgrindFindings findings_;
   std::string text_;

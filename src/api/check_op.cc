@@ -10,17 +10,18 @@
 #include <optional>
 
 #include "api/checking.h"
-#include "api/tensor.h"
 #include "ref/compare.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/operation.h"
 #include "tim/vx/ops/custom_base.h"
+#include "tim/vx/testing.h"
 
 namespace tim::vx::testing {
 namespace {
 
 constexpr int kRandomCases = 2;
 
+using cases::F32;
 using ref::Random;
 
 Bytes Draw(const TensorType& type, double lo, double hi, uint64_t seed) {
@@ -94,13 +95,7 @@ class Checker {
 
   std::string Run() {
     if (std::string why = StartUnderOclgrind(); !why.empty()) return why;
-    device_ = options_.context ? options_.context : Context::Create();
-    if (!device_->LastStatus().ok()) return "no device: " + device_->LastStatus().message();
-    ContextOptions host;
-    host.host_only = true;
-    host_ = Context::Create(host);
-    if (device_->DeviceName() == host_->DeviceName())
-      return "the device is the reference itself (TIMCL_DEVICE): there is nothing to compare";
+    if (std::string why = sides_.Open(options_.context); !why.empty()) return why;
     CountOperands();
     Random random(options_.seed);
     for (const std::vector<Shape>& shapes : GenerateShapes(random)) {
@@ -119,12 +114,10 @@ class Checker {
   }
 
  private:
-  static TensorType F32() { return {DataType::FLOAT32, {}, Quantization()}; }
-
   void CountOperands() {
     num_inputs_ = options_.inputs.size();
     num_outputs_ = options_.outputs.size();
-    const auto graph = host_->CreateGraph();
+    const auto graph = sides_.host->CreateGraph();
     std::shared_ptr<Operation> op;
     if (options_.shapes == nullptr) {
       op = make_(*graph, std::vector<Shape>(std::max<size_t>(num_inputs_, 1), Shape{3, 5}));
@@ -166,12 +159,10 @@ class Checker {
     std::vector<Shape> shapes;
     for (const TensorType& type : inputs) {
       shapes.push_back(type.shape);
-      t.inputs.push_back(t.graph->CreateTensor(
-          TensorSpec(type.dtype, type.shape.ToShapeType(), TensorAttribute::INPUT, type.quant)));
+      t.inputs.push_back(t.graph->CreateTensor(SpecOf(type, TensorAttribute::INPUT)));
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const TensorSpec spec(outputs[i].dtype, outputs[i].shape.ToShapeType(),
-                            TensorAttribute::OUTPUT, outputs[i].quant);
+      const TensorSpec spec = SpecOf(outputs[i], TensorAttribute::OUTPUT);
       t.outputs.push_back(memory.empty() ? t.graph->CreateTensor(spec)
                                          : t.graph->CreateIOTensor(spec, memory[i].data()));
     }
@@ -206,15 +197,14 @@ class Checker {
     while (outputs.size() < num_outputs_) outputs.push_back(inputs.empty() ? F32() : inputs[0]);
     for (TensorType& t : outputs) t.shape = {};
 
-    const Trial expected = Build(*host_, inputs, outputs, {});
+    const Trial expected = Build(*sides_.host, inputs, outputs, {});
     if (!expected.graph->Compile() || !Write(expected, data) || !expected.graph->Run())
       return "by the reference: " + expected.Error();
     std::vector<Bytes> results;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      // GetShape() stays open; what was inferred is known inside.
-      const auto* tensor = dynamic_cast<const TensorImpl*>(expected.outputs[i].get());
-      if (tensor == nullptr) return "the graph is none of this library";
-      outputs[i].shape = tensor->type().shape;
+      const std::optional<TensorType> inferred = InferredType(*expected.outputs[i]);
+      if (!inferred) return "the graph is none of this library";
+      outputs[i].shape = inferred->shape;
       results.emplace_back(outputs[i].bytes());
       if (!expected.outputs[i]->CopyDataFromTensor(results[i].data()))
         return "by the reference: " + expected.Error();
@@ -226,7 +216,7 @@ class Checker {
       std::vector<Guarded> memory;
       for (size_t i = 0; ours && i < outputs.size(); ++i)
         memory.emplace_back(outputs[i].bytes(), fill);
-      const Trial got = Build(*device_, inputs, outputs, memory);
+      const Trial got = Build(*sides_.device, inputs, outputs, memory);
       if (!got.graph->Compile()) return "on the device: " + got.Error();
       if (std::string why = NotOnDevice(got); !why.empty()) return why;
       for (size_t i = 0; !ours && i < outputs.size(); ++i)
@@ -251,7 +241,7 @@ class Checker {
 
   const CheckOptions& options_;
   const OpMaker& make_;
-  std::shared_ptr<Context> device_, host_;
+  Sides sides_;
   size_t num_inputs_ = 0, num_outputs_ = 0;
   OclgrindFindings findings_;
 };

@@ -1,4 +1,4 @@
-// The program under Oclgrind: see checking.h.
+// See checking.h.
 #include "api/checking.h"
 
 #include <fmt/format.h>
@@ -8,10 +8,33 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
+#include "api/tensor.h"
 #include "base/env.h"
 
 namespace tim::vx::testing {
+
+std::string Sides::Open(std::shared_ptr<Context> given) {
+  device = given ? std::move(given) : Context::Create();
+  if (!device->LastStatus().ok()) return "no device: " + device->LastStatus().message();
+  ContextOptions options;
+  options.host_only = true;
+  host = Context::Create(options);
+  return device->DeviceName() != host->DeviceName()
+             ? ""
+             : "the device is the reference itself (TIMCL_DEVICE): there is nothing to compare";
+}
+
+TensorSpec SpecOf(const TensorType& type, TensorAttribute attribute) {
+  return TensorSpec(type.dtype, type.shape.ToShapeType(), attribute, type.quant);
+}
+
+std::optional<TensorType> InferredType(const Tensor& tensor) {
+  const auto* ours = dynamic_cast<const TensorImpl*>(&tensor);
+  if (ours == nullptr) return std::nullopt;
+  return ours->type();
+}
 
 std::string StartUnderOclgrind() {
   const base::Environment& env = base::Environment::Process();

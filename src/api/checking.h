@@ -1,12 +1,18 @@
-// What CheckOp and CheckCases have in common: guarded memory, and Oclgrind.
+// What CheckOp and CheckCases have in common: contexts, guarded memory, and Oclgrind.
 #ifndef TIMCL_API_CHECKING_H_
 #define TIMCL_API_CHECKING_H_
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "tim/vx/context.h"
+#include "tim/vx/tensor.h"
+#include "tim/vx/tensor_type.h"
 
 namespace tim::vx::testing {
 
@@ -35,6 +41,18 @@ class Guarded {
   Bytes block_;  // its elements do not move with it
   std::byte* begin_;
 };
+
+/// Where kernels run, and where the reference does.
+struct Sides {
+  std::shared_ptr<Context> device, host;
+  /// `given`: whose device; null: that of a new context. "", or why there is nothing to compare.
+  std::string Open(std::shared_ptr<Context> given);
+};
+
+TensorSpec SpecOf(const TensorType& type, TensorAttribute attribute);
+/// The type of a compiled graph's output: GetShape() stays open, what was inferred is known inside.
+/// Nothing for a tensor of another library.
+std::optional<TensorType> InferredType(const Tensor& tensor);
 
 /// Starts the program again under Oclgrind where the environment asks for it; why that failed.
 std::string StartUnderOclgrind();

@@ -61,11 +61,12 @@ ContextImpl::ContextImpl(const ContextOptions& options)
   const std::string request =
       options.device.empty() ? env_.Get(base::Env::kDevice) : options.device;
   const bool host_only = options.host_only || request == "reference";
+  if (options.use_disk_cache)
+    cache_dir_ = options.cache_dir.empty() ? env_.CacheDir() : options.cache_dir;
   if (!host_only) {
     opencl::BackendOptions backend_options;
     backend_options.device = request;
-    backend_options.cache_dir = options.cache_dir.empty() ? env_.CacheDir() : options.cache_dir;
-    if (!options.use_disk_cache) backend_options.cache_dir.clear();
+    backend_options.cache_dir = cache_dir_;
     backend_options.kernel_dir = env_.Get(base::Env::kKernelDir);
     backend_options.icd_vendors = env_.Get(base::Env::kIcdVendors);
     auto backend = opencl::CreateBackend(backend_options);
@@ -73,7 +74,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
       device_name_ = (*backend)->Info().device;
       device_reason_ = opencl::ReasonOf(**backend);
       max_allocation_ = opencl::MaxAllocationOf(**backend);
-      backends_.push_back({std::move(*backend), kOpenClPriority, false});
+      backends_.push_back({std::move(*backend), kOpenClPriority, false, true});
     } else {
       device_status_ = backend.status();
       base::Log("device", base::LogLevel::kError, "{}", device_status_.message());
@@ -82,7 +83,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     device_name_ = "reference";
     device_reason_ = "host code, as asked for";
   }
-  backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only});
+  backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only, true});
 }
 
 ContextImpl::~ContextImpl() {
@@ -120,6 +121,14 @@ Result<std::vector<compiler::RankedBackend>> ContextImpl::backends(
     }
   }
   all.insert(all.end(), backends_.begin(), backends_.end());
+  return all;
+}
+
+std::vector<BackendInfo> ContextImpl::Backends() const {
+  const std::lock_guard lock(backends_mutex_);
+  std::vector<BackendInfo> all;
+  for (const KnownDelegate& d : delegates_) all.push_back(d.backend->Info());
+  for (const compiler::RankedBackend& b : backends_) all.push_back(b.backend->Info());
   return all;
 }
 

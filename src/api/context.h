@@ -33,11 +33,14 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   Status AddDelegate(std::shared_ptr<Delegate> delegate) override;
   Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr) override;
   Status LoadPlugins(const std::vector<std::string>& dirs, PluginScan* scan = nullptr) override;
+  std::vector<BackendInfo> Backends() const override;
   std::string DeviceName() const override { return device_name_; }
 
   OpRegistry& Ops() override { return ops_; }
   const base::Environment& env() const { return env_; }
   const std::string& device_reason() const { return device_reason_; }
+  /// Folder of what is compiled and worth keeping; "" = nothing is kept.
+  const std::string& cache_dir() const { return cache_dir_; }
   /// Bytes of the device's largest allocation; 0 without a device.
   uint64_t max_allocation() const { return max_allocation_; }
   /// Delegates, then highest priority first, as they are now: others may be added while a graph
@@ -72,7 +75,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   std::vector<PluginInfo> plugins_;  // guarded by it
   std::vector<std::string> warnings_;
   Status device_status_;
-  std::string device_name_, device_reason_;
+  std::string device_name_, device_reason_, cache_dir_;
   uint64_t max_allocation_ = 0;
 
   struct Turns {

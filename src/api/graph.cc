@@ -299,6 +299,22 @@ Status GraphImpl::CheckNotEmpty() const {
   return Status();
 }
 
+namespace {
+Result<std::shared_ptr<const AssetTable>> ReadAssets(const CompileOption& options) {
+  auto table = std::make_shared<AssetTable>();
+  for (const CompileOption::NamedAsset& asset : options.Assets()) {
+    if (asset.bytes == nullptr) {
+      TIMCL_TRY(table->AddFile(asset.name, asset.path));
+    } else {
+      TIMCL_TRY(table->Add(asset.name, asset.bytes,
+                           reinterpret_cast<const std::byte*>(asset.bytes->data()),
+                           asset.bytes->size()));
+    }
+  }
+  return std::shared_ptr<const AssetTable>(std::move(table));
+}
+}  // namespace
+
 Status GraphImpl::DoCompile() {
   if (!mistake_.ok()) {
     mistake_reported_ = true;
@@ -322,6 +338,14 @@ Status GraphImpl::DoCompile() {
   options.fuse = options_.Fusion();
   options.pins = options_.Pins();
   options.dump_dir = context_->env().Get(base::Env::kDump);
+  options.excludes = options_.Excludes();
+  options.strategy = options_.GetPartitionStrategy();
+  options.max_partitions = options_.MaxPartitions();
+  options.min_ops = options_.MinOps();
+  options.target = options_.GetTarget();
+  options.cache_dir = context_->cache_dir();
+  options.options_for = [this](const std::string& name) { return options_.OptionsFor(name); };
+  TIMCL_ASSIGN(options.assets, ReadAssets(options_));
   if (options_.isRelaxMode()) {
     Warn("relax mode is accepted and changes nothing: float32 stays float32");
   }

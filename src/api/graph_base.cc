@@ -1,5 +1,6 @@
 // The bodies that the abstract Graph and Context have, so that subclasses written for the original
 // API, such as mocks, need not define our additions.
+#include "tim/vx/backend.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 #include "tim/vx/graph.h"
@@ -35,6 +36,7 @@ const CompileReport& Graph::Report() const {
 GraphProfile Graph::Profile(int) { return GraphProfile(); }
 
 std::string Graph::ToText() const { return std::string(); }
+bool Graph::Resize(const std::vector<std::vector<uint32_t>>&) { return false; }
 
 std::shared_ptr<Operation> Graph::CreateOperation(const std::string&, const AttrMap&) {
   return nullptr;
@@ -67,6 +69,8 @@ OpRegistry& Context::Ops() {
   static OpRegistry* const nobodys = new OpRegistry;
   return *nobodys;
 }
+
+std::vector<BackendInfo> Context::Backends() const { return {}; }
 
 std::string Context::DeviceName() const { return std::string(); }
 

@@ -66,8 +66,16 @@ static timcl_status HostAddOp(void* registry, const void* op_def) {
 }
 }
 
-const timcl_host_api kHost = {TIMCL_HEADER(timcl_host_api), TIMCL_VERSION, HostLog, HostSetError,
-                              HostAddOp};
+constexpr timcl_host_api MakeHost() {
+  timcl_host_api host = {};
+  host.h = {offsetof(timcl_host_api, graph_num_ops), TIMCL_ABI_MAJOR, 0};
+  host.library_version = TIMCL_VERSION;
+  host.log = HostLog;
+  host.set_error = HostSetError;
+  host.add_op = HostAddOp;
+  return host;
+}
+constexpr timcl_host_api kHost = MakeHost();
 
 /// Calls into the plugin: the status that it returns, with the words that it left.
 template <class F>

@@ -2,6 +2,7 @@
 #include "tim/vx/profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +27,8 @@ double Median(std::vector<double> values) {
 /// What one op did, over several runs.
 struct Row {
   OpTime op;
-  std::vector<double> ms;  // by run
+  std::vector<std::string> kernels;  // each once
+  std::vector<double> ms;            // by run
 };
 
 /// Adds up the pieces of work of each op.
@@ -48,6 +50,7 @@ class Rows {
     for (Row& row : rows_) {
       row.op.median_ms = Median(row.ms);
       row.op.min_ms = *std::min_element(row.ms.begin(), row.ms.end());
+      row.op.kernel = fmt::format("{}", fmt::join(row.kernels, ", "));
       ops.push_back(std::move(row.op));
     }
     return ops;
@@ -66,8 +69,8 @@ class Rows {
     ++row.op.launches;
     row.op.flops += t.flops;
     row.op.bytes += t.bytes;
-    if (row.op.kernel.find(t.kernel) == std::string::npos)
-      row.op.kernel += (row.op.kernel.empty() ? "" : ", ") + t.kernel;
+    if (std::find(row.kernels.begin(), row.kernels.end(), t.kernel) == row.kernels.end())
+      row.kernels.push_back(t.kernel);
   }
 
   Row NewRow(size_t step, const kernel::Timing& t) const {

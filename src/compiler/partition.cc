@@ -33,6 +33,8 @@ std::string WhyNotOffered(int id, int b, int pin, const std::vector<RankedBacken
                           const Excluded& excluded) {
   if (pin >= 0 && pin != b)
     return fmt::format("pinned to '{}'", backends[static_cast<size_t>(pin)].backend->Info().name);
+  if (const std::string& why = backends[static_cast<size_t>(b)].passed_over; !why.empty())
+    return why;
   const auto tried = excluded.find(id);
   if (tried == excluded.end()) return "";
   const auto failure = tried->second.find(b);

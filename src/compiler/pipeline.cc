@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "ir/layout.h"
-#include "runtime/warnings.h"
 
 namespace tim::vx::compiler {
 namespace {
@@ -72,7 +71,47 @@ struct Compiled {
   std::vector<std::pair<size_t, size_t>> unit_of;  // by partition: backend, index among its own
   std::vector<CompiledUnits> units;                // by backend
   std::vector<LoadedUnits> loaded;                 // by backend
+  Excluded excluded;                               // what was tried before
 };
+
+CompileEnv EnvFor(const Backend& backend, const Options& options) {
+  CompileEnv env = {options.fuse, options.alias, options.dump_dir};
+  env.target = options.target;
+  env.assets = options.assets;
+  env.cache_dir = options.cache_dir;
+  if (options.options_for) {
+    for (const auto& [key, value] : options.options_for(backend.Info().name))
+      env.options[key] = value;
+  }
+  return env;
+}
+
+/// Tells the backends what is compiled, and finds out which of them take part in it.
+Status Begin(const Options& options, std::vector<RankedBackend>* backends,
+             std::vector<CompileEnv>* envs) {
+  const std::string& vendor = options.target.vendor;
+  std::string others;
+  bool found = vendor.empty();
+  for (RankedBackend& ranked : *backends) {
+    const BackendInfo& info = ranked.backend->Info();
+    envs->push_back(EnvFor(*ranked.backend, options));
+    if (!vendor.empty() && !info.vendor.empty() && !ranked.own && info.vendor != vendor) {
+      ranked.passed_over = fmt::format("the target is one of vendor '{}'", vendor);
+      others += (others.empty() ? "" : ", ") + info.vendor;
+      continue;
+    }
+    found = found || info.vendor == vendor;
+    const Status ready = ranked.backend->Begin(envs->back());
+    if (ready.code() != Code::kUnsupported) TIMCL_TRY(ready);
+    ranked.passed_over = ready.ok() ? "" : ready.detail();
+  }
+  if (found) return Status();
+  return Status::Error(
+      Code::kNotFound,
+      fmt::format(
+          "the target's vendor is '{}', and no backend is of that; {}", vendor,
+          others.empty() ? "there is none of any vendor" : "there are those of: " + others));
+}
 
 /// What the ops themselves find odd, without being wrong.
 void Advise(const ir::Graph& graph, std::vector<std::string>* warnings) {
@@ -186,9 +225,21 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
                                                         call.module, units->modules.size()));
     }
   }
+  for (size_t p = 0; p < parts.size(); ++p) {
+    Call& call = units->calls[p];
+    for (const TensorView& t : parts[p].Inputs()) call.inputs.push_back({t.name(), t.type()});
+    for (const TensorView& t : parts[p].Outputs()) call.outputs.push_back({t.name(), t.type()});
+  }
   TIMCL_TRY(backend.Load(units->modules, units->calls, env, loaded));
   TIMCL_TRY(Exclude(loaded->refusals, parts, index, name, excluded));
-  if (!loaded->refusals.empty()) return Status();
+  for (const auto& [call, why] : loaded->refused_calls) {
+    if (call >= parts.size()) {
+      return Status::Error(Code::kInternal, fmt::format("backend '{}' refuses call {} of {}", name,
+                                                        call, parts.size()));
+    }
+    for (const OpView& op : parts[call].Ops()) (*excluded)[op.id()][static_cast<int>(index)] = why;
+  }
+  if (!loaded->refusals.empty() || !loaded->refused_calls.empty()) return Status();
   const auto made =
       loaded->kernels.size() -
       static_cast<size_t>(std::count(loaded->kernels.begin(), loaded->kernels.end(), nullptr));
@@ -199,12 +250,34 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
   return Status();
 }
 
+/// "Add#1: taken by 'npu', which could not compile it: ..."
+std::string FellBack(const ir::Graph& graph, const RankedBackend& ranked, int id,
+                     const Status& why) {
+  return fmt::format("{} was taken by backend '{}', which could not compile it: {}",
+                     graph.view(id).label(), ranked.backend->Info().name, why.detail());
+}
+
+/// Where fallbacks are forbidden, what a backend gives back is an error. For those of this library
+/// ReportOps has rules of its own.
+Status CheckAllowed(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                    const Options& options, const Excluded& excluded) {
+  if (options.fallback != Fallback::kForbid) return Status();
+  for (const auto& [id, tried] : excluded) {
+    for (const auto& [b, why] : tried) {
+      const RankedBackend& ranked = backends[static_cast<size_t>(b)];
+      if (ranked.own) continue;
+      return Status::Error(why.code(), FellBack(graph, ranked, id, why))
+          .AtOp(graph.view(id).label());
+    }
+  }
+  return Status();
+}
+
 /// Assigns, groups, compiles and loads. An op that its backend cannot compile or load after all
 /// goes to the next one: everything is then done again without that pair.
 Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
-                         const std::vector<RankedBackend>& backends, const Options& options,
-                         Compiled* c) {
-  const CompileEnv env = {options.fuse, options.alias, options.dump_dir};
+                         const std::vector<RankedBackend>& backends,
+                         const std::vector<CompileEnv>& envs, const Options& options, Compiled* c) {
   Excluded excluded;
   for (bool again = true; again;) {
     again = false;
@@ -214,7 +287,10 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     const Excluded apart = CannotRunAsOne(*graph, c->assignment, backends);
     for (const auto& [id, why] : apart) excluded[id].insert(why.begin(), why.end());
     again = !apart.empty();
-    if (again) continue;
+    if (again) {
+      TIMCL_TRY(CheckAllowed(*graph, backends, options, excluded));
+      continue;
+    }
     c->partitions = Group(*graph, c->assignment);
     c->units.resize(backends.size());
     c->loaded.resize(backends.size());
@@ -229,11 +305,15 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     }
     for (size_t b = 0; b < backends.size() && !again; ++b) {
       if (parts[b].empty()) continue;
-      TIMCL_TRY(
-          CompileParts(backends[b], b, parts[b], env, &excluded, &c->units[b], &c->loaded[b]));
-      again = !c->units[b].refusals.empty() || !c->loaded[b].refusals.empty();
+      const Status compiled =
+          CompileParts(backends[b], b, parts[b], envs[b], &excluded, &c->units[b], &c->loaded[b]);
+      TIMCL_TRY(compiled);
+      again = !c->units[b].refusals.empty() || !c->loaded[b].refusals.empty() ||
+              !c->loaded[b].refused_calls.empty();
+      if (again) TIMCL_TRY(CheckAllowed(*graph, backends, options, excluded));
     }
   }
+  c->excluded = std::move(excluded);
   return Status();
 }
 
@@ -249,6 +329,7 @@ void Warn(const std::vector<std::string>& warnings, CompileReport* report) {
 Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
                  const Options& options, const Compiled& c, CompileReport* report) {
   report->ops.clear();
+  report->fallbacks.clear();
   report->partitions = c.partitions.size();
   for (size_t p = 0; p < c.partitions.size(); ++p) {
     const size_t b = c.unit_of[p].first;
@@ -275,6 +356,15 @@ Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backe
         if (options.fallback == Fallback::kForbid)
           return Status::Error(Code::kUnsupported, text).AtOp(place.op);
         if (options.fallback == Fallback::kWarn) Warn({text}, report);
+      }
+      if (const auto tried = c.excluded.find(id); tried != c.excluded.end()) {
+        for (const auto& [before, why] : tried->second) {
+          const RankedBackend& ranked = backends[static_cast<size_t>(before)];
+          if (ranked.own) continue;
+          report->fallbacks.push_back(
+              fmt::format("{}; '{}' runs it now", FellBack(graph, ranked, id, why), name));
+          if (options.fallback == Fallback::kWarn) Warn({report->fallbacks.back()}, report);
+        }
       }
       report->ops.push_back(std::move(place));
     }
@@ -328,10 +418,12 @@ void Place(const std::vector<runtime::Step>& steps, ir::Graph* graph) {
 
 Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& shared,
                                                      const OpRegistry& registry,
-                                                     const std::vector<RankedBackend>& backends,
+                                                     const std::vector<RankedBackend>& given,
                                                      const Options& options,
                                                      CompileReport* report) {
   const auto start = std::chrono::steady_clock::now();
+  std::vector<RankedBackend> backends = given;
+  std::vector<CompileEnv> envs;
   ir::Graph& graph = *shared;
   if (graph.ops() == nullptr) graph.set_ops(std::make_shared<const OpRegistry>(registry));
   Dumper dump(options.dump_dir);
@@ -344,8 +436,9 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   dump.Graph("infer_types", graph);
   TIMCL_TRY(FoldConstants(graph));
   dump.Graph("fold", graph);
+  TIMCL_TRY(Begin(options, &backends, &envs));
   Compiled compiled;
-  TIMCL_TRY(CompilePartitions(shared, registry, backends, options, &compiled));
+  TIMCL_TRY(CompilePartitions(shared, registry, backends, envs, options, &compiled));
   AdviseOfLayouts(graph, true, &report->warnings);
   dump.Graph("partition", graph);
   TIMCL_TRY(ReportOps(graph, backends, options, compiled, report));
@@ -363,18 +456,12 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   for (const ir::Value& v : graph.values()) {
     if (v.storage != nullptr) keep.push_back(v.storage);
   }
-  std::vector<const runtime::HasWarnings*> speakers;
-  for (const LoadedUnits& units : compiled.loaded) {
-    for (const auto& kernel : units.kernels) {
-      const auto* speaker = dynamic_cast<const runtime::HasWarnings*>(kernel.get());
-      if (speaker != nullptr) speakers.push_back(speaker);
-    }
-  }
   TIMCL_ASSIGN(auto executable,
                runtime::Executable::Create(
                    MakeSteps(graph, backends, &compiled), std::move(keep),
                    [&graph](const std::vector<runtime::Step>& steps) { Place(steps, &graph); }));
-  for (const runtime::HasWarnings* speaker : speakers) Warn(speaker->Warnings(), report);
+  for (size_t s = 0; s < executable->steps(); ++s)
+    Warn(executable->step(s).kernel->Warnings(), report);
   if (dump.on()) dump.Write("plan.txt", executable->PlanText());
   report->steps = executable->steps();
   report->syncs = executable->syncs();

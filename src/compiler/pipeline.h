@@ -3,6 +3,7 @@
 #ifndef TIMCL_COMPILER_PIPELINE_H_
 #define TIMCL_COMPILER_PIPELINE_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -24,14 +25,27 @@ struct RankedBackend {
   /// The last resort: an op that falls to it is a warning or an error, as
   /// CompileOption::SetFallback says.
   bool fallback = false;
+  /// A part of this library: targets and limits of partitions are not meant for it.
+  bool own = false;
+  /// Why it takes no part in this compilation; "": it does.
+  std::string passed_over = {};
 };
 
 struct Options {
   Fallback fallback = Fallback::kWarn;
   bool fuse = true;
-  bool alias = true;                                      // for tests: see CompileEnv
-  std::vector<std::pair<std::string, std::string>> pins;  // op name or kind -> backend
-  std::string dump_dir;                                   // one file per pass; "" = off
+  bool alias = true;                                               // for tests: see CompileEnv
+  std::vector<std::pair<std::string, std::string>> pins;           // op name or kind -> backend
+  std::string dump_dir;                                            // one file per pass; "" = off
+  std::vector<std::pair<std::string, std::string>> excludes = {};  // op name or kind, backend
+  PartitionStrategy strategy = PartitionStrategy::kConvex;
+  size_t max_partitions = 0, min_ops = 1;  // of backends that are no part of this library
+  Target target = {};
+  std::shared_ptr<const AssetTable> assets = {};
+  std::string cache_dir = {};  // for what backends keep between processes; "" = off
+  /// CompileOption::OptionsFor.
+  std::function<std::vector<std::pair<std::string, std::string>>(const std::string&)> options_for =
+      {};
 };
 
 /// Runs all passes on `graph`. Shapes that were open are known afterwards, and outputs without

@@ -121,9 +121,21 @@ class Silent : public Backend {
         return Status();
       }
     };
-    for (size_t i = 0; i < calls.size(); ++i) units->kernels.push_back(std::make_unique<Copy>());
+    struct Telling : Copy {
+      Status Profile(std::vector<kernel::Timing>* timings) override {
+        for (const char* name : {"copies", "copy", "copies"}) {
+          timings->emplace_back().kernel = name;
+          timings->back().op = 0;
+        }
+        return Execute();
+      }
+    };
+    for (size_t i = 0; i < calls.size(); ++i) {
+      units->kernels.push_back(tells ? std::make_unique<Telling>() : std::make_unique<Copy>());
+    }
     return Status();
   }
+  bool tells = false;
 };
 
 TEST(ProfileTest, BackendsThatSayNothingAreTimedAsAWhole) {
@@ -136,6 +148,19 @@ TEST(ProfileTest, BackendsThatSayNothingAreTimedAsAWhole) {
   EXPECT_EQ(profile.ops[1].backend, "silent");
   EXPECT_EQ(profile.ops[1].launches, 1u);
   p.ExpectRight();
+}
+
+TEST(ProfileTest, NamesEachKernelOnce) {
+  const auto context = NewHostContext();
+  const auto backend = std::make_shared<Silent>();
+  backend->tells = true;
+  ASSERT_TRUE(context->AddBackend(backend, 1000).ok());
+  const auto graph = context->CreateGraph();
+  graph->CreateOperation<ops::Relu>()->BindInput(Input(graph, {2})).BindOutput(Output(graph, {2}));
+  const GraphProfile profile = graph->Profile(2);
+  ASSERT_THAT(profile.ops, SizeIs(1)) << graph->LastStatus().message();
+  EXPECT_EQ(profile.ops[0].kernel, "copies, copy");
+  EXPECT_EQ(profile.ops[0].launches, 3u);
 }
 
 TEST(ProfileTest, PartsStandUnderTheirOperation) {

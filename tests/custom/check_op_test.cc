@@ -6,6 +6,7 @@
 
 #include "gemm.h"
 #include "hswish.h"
+#include "support/api_support.h"
 #include "tim/vx/testing.h"
 #include "user_op.h"
 
@@ -172,9 +173,7 @@ TEST(OclgrindFinds, ReadsOutside) {
 
 // The reference serves where there is no OpenCL, and where all is known at Compile().
 TEST(CustomReference, RunsWithoutOpenCl) {
-  vx::ContextOptions options;
-  options.host_only = true;
-  const auto graph = vx::Context::Create(options)->CreateGraph();
+  const auto graph = vx::test::HostContext()->CreateGraph();
   const auto x = graph->CreateTensor({DataType::FLOAT32, {3}, vx::INPUT}),
              y = graph->CreateTensor({DataType::FLOAT32, {3}, vx::OUTPUT});
   graph->CreateOperation<Hswish>()->BindInput(x).BindOutput(y);
@@ -187,9 +186,7 @@ TEST(CustomReference, RunsWithoutOpenCl) {
 }
 
 TEST(CustomReference, MayThrow) {
-  vx::ContextOptions options;
-  options.host_only = true;
-  const auto graph = vx::Context::Create(options)->CreateGraph();
+  const auto graph = vx::test::HostContext()->CreateGraph();
   const auto x = graph->CreateTensor({DataType::FLOAT32, {3}, vx::INPUT}),
              y = graph->CreateTensor({DataType::FLOAT32, {3}, vx::OUTPUT});
   Plan plan;

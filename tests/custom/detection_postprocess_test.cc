@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "fixture.h"
+#include "support/api_support.h"
 #include "tim/vx/check_op.h"
 #include "tim/vx/status.h"
 #include "tim/vx/testing.h"
@@ -44,10 +45,8 @@ class DetectionTest : public CustomOp {
   Detections Of(const Attrs& attrs, const Floats& encodings, const Floats& scores,
                 const Floats& anchors) {
     const Detections got = On(context_, "opencl", attrs, encodings, scores, anchors);
-    vx::ContextOptions host;
-    host.host_only = true;
     const Detections expected =
-        On(vx::Context::Create(host), "reference", attrs, encodings, scores, anchors);
+        On(vx::test::HostContext(), "reference", attrs, encodings, scores, anchors);
     EXPECT_EQ(got.classes, expected.classes);
     EXPECT_EQ(got.scores, expected.scores);
     EXPECT_EQ(got.count, expected.count);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "plugins/mapped.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 #include "tim/vx/graph.h"
@@ -23,14 +23,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
-
-bool IsMapped(const std::string& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find(path) != std::string::npos) return true;
-  }
-  return false;
-}
 
 class CustomOpsPlugins : public ::testing::Test {
  protected:
@@ -52,9 +44,7 @@ class CustomOpsPlugins : public ::testing::Test {
   }
   void TearDown() override {
     graph_.reset(), context_.reset();
-    const char* nodelete = std::getenv("TIMCL_PLUGIN_NODELETE");
-    if (nodelete != nullptr && std::string(nodelete) == "1") return;
-    EXPECT_FALSE(IsMapped(file_)) << "the library is still open";
+    EXPECT_FALSE(ClosesLibraries() && IsMapped(file_)) << "the library is still open";
   }
   template <class T = float>
   std::shared_ptr<Tensor> In(const ShapeType& shape, const std::vector<T>& values,

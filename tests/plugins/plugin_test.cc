@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/mapped.h"
 #include "support/api_support.h"
 #include "tim/transform/layout_inference.h"
 #include "tim/vx/compile_report.h"
@@ -36,20 +37,6 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 std::string Made(const std::string& name) { return MADE "/" + name + ".so"; }
-
-/// Whether the process has a file in its memory.
-bool IsMapped(const std::string& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find(path) != std::string::npos) return true;
-  }
-  return false;
-}
-/// Some tools keep every library: then that one is closed cannot be seen.
-bool ClosesLibraries() {
-  const char* nodelete = std::getenv("TIMCL_PLUGIN_NODELETE");
-  return nodelete == nullptr || std::string(nodelete) != "1";
-}
 
 /// y = op(x) over a vector.
 struct One {

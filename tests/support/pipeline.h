@@ -20,7 +20,9 @@
 
 namespace tim::vx::testing {
 
-inline compiler::RankedBackend Reference() { return {reference::CreateBackend(), -2000, true}; }
+inline compiler::RankedBackend Reference() {
+  return {reference::CreateBackend(), -2000, true, true};
+}
 
 /// On the device that the environment asks for; null where that is the reference.
 inline std::shared_ptr<Backend> OpenCl(opencl::BackendOptions options = {}) {

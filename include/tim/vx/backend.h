@@ -12,16 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "tim/vx/asset.h"
+#include "tim/vx/compile_option.h"
 #include "tim/vx/op_def.h"
 
 namespace tim::vx {
 
-class CompileOption;
 class Context;
 
 struct BackendInfo {
   std::string name, vendor, version;
-  std::string device;  // the device it runs on, "host" for plain C++
+  std::string device;                    // the device it runs on, "host" for plain C++
+  std::string sdk_version = {};          // of the vendor's tools behind it
+  std::vector<std::string> models = {};  // what it compiles for; empty: there is no choice
+  /// A vendor may ship one half alone: a compiler for workstations, a dispatcher for devices.
+  bool compiles = true, executes = true;
 };
 
 /// A read-only piece of a graph: all of it while partitioning, one partition while compiling.
@@ -98,6 +103,15 @@ struct CodeModule {
   std::vector<std::byte> bytes;
   std::shared_ptr<void> live;
   std::string format;
+  /// Who made it, with what, and for which model: whoever loads it compares.
+  struct Stamp {
+    std::string vendor, version, sdk_version, model;
+  } stamp = {};
+};
+/// A tensor at the border of a partition, without its memory.
+struct Port {
+  std::string name;
+  TensorType type;
 };
 struct Call {
   size_t module = 0;
@@ -108,6 +122,10 @@ struct Call {
   /// Memory that it needs from Prepare to the end of the last Run (headers of emulated images,
   /// say).
   size_t persistent_bytes = 0;
+  /// What the report says of the partition, such as "compiled before: from the cache".
+  std::string note = {};
+  /// Filled in by the library before Load: GraphView::Inputs and Outputs of the partition.
+  std::vector<Port> inputs = {}, outputs = {};
 };
 /// calls[i] belongs to partition i.
 struct CompiledUnits {
@@ -194,9 +212,13 @@ class TIMCL_API Kernel {
   /// Execute and Wait in one, with the time of each piece of work appended; every call appends the
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
-  /// For inputs of other shapes; kUnsupported by default. Nothing calls it yet: the shapes of a
-  /// compiled graph are fixed.
+  /// For inputs of other shapes: the types that inputs() and outputs() tell, or those of `io`, are
+  /// the new ones already; memory is planned afterwards, and Prepare(io) is not called again.
+  /// kUnsupported, the default: the partition is compiled anew.
   virtual Status ReSize();
+  /// What the last Prepare found that the user should hear of, in words that name the op: goes into
+  /// the report and the log.
+  virtual std::vector<std::string> Warnings() const { return {}; }
 
   const std::vector<TensorView>& inputs() const { return inputs_; }
   const std::vector<TensorView>& outputs() const { return outputs_; }
@@ -221,6 +243,8 @@ class TIMCL_API Kernel {
 struct LoadedUnits {
   std::vector<std::unique_ptr<kernel::Kernel>> kernels;
   std::map<int, Status> refusals;
+  /// The same by index of the call: none of the ops of its partition can run here.
+  std::map<size_t, Status> refused_calls;
   size_t programs_built = 0, programs_from_cache = 0;
 };
 
@@ -231,6 +255,13 @@ struct CompileEnv {
   /// Whether ops that move no bytes may share memory instead.
   bool alias = true;
   std::string dump_dir;  // "" = off
+  /// For whom compilers compile: CompileOption::SetTarget.
+  Target target = {};
+  std::shared_ptr<const AssetTable> assets = {};  // null: none
+  /// CompileOption::SetOption, those for this backend.
+  std::map<std::string, std::string> options = {};
+  /// Folder for what a backend wants to find again in another process; "" = off.
+  std::string cache_dir = {};
 };
 
 /// Implementations need not be safe for concurrent use: a Context serialises calls.
@@ -240,6 +271,10 @@ class TIMCL_API Backend {
   virtual const BackendInfo& Info() const = 0;
   /// Called once, when the backend is added. kUnsupported: skip me, with the reason.
   virtual Status Init() { return Status(); }
+  /// Before the first Partition of each compilation: what it may know of it, which stays as it is
+  /// until the next one. kUnsupported: it takes nothing of this graph, for the reason given; other
+  /// errors end the compilation.
+  virtual Status Begin(const CompileEnv&) { return Status(); }
   /// Answers for each op of the view. An op not answered counts as rejected. Asked again, from the
   /// start, when composed ops were expanded or an op was refused after all; what was answered
   /// before counts for nothing then. kUnsupported is an error, as every other code is, unless the

@@ -2,6 +2,7 @@
 #ifndef TIM_VX_COMPILE_OPTION_H_
 #define TIM_VX_COMPILE_OPTION_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,11 +13,26 @@
 namespace tim {
 namespace vx {
 
-/// What to do with an operation that only the reference backend can run.
+/// What to do with an operation that does not run where it should: only the reference backend can
+/// run it, or the backend that took it could not compile it after all.
 enum class Fallback {
-  kAllow,   ///< run it there
-  kWarn,    ///< run it there, with a warning in the report and one log line
-  kForbid,  ///< Compile() fails with kUnsupported
+  kAllow,   ///< the next backend runs it
+  kWarn,    ///< the next backend runs it, with a warning in the report and one log line
+  kForbid,  ///< Compile() fails, with the reason
+};
+
+/// For whom backends that compile ahead for hardware are to compile (soc_manufacturer and soc_model
+/// of LiteRT). "" leaves the choice to the backend. A vendor makes all backends of others stand
+/// back, but for those that belong to this library.
+struct Target {
+  std::string vendor, model;
+};
+
+/// How the operations that one backend takes are put into partitions.
+enum class PartitionStrategy {
+  kConvex,          ///< as few partitions as possible, of operations that need not be connected
+  kExecutionOrder,  ///< runs of neighbours in one fixed order
+  kPerOp,           ///< one for each operation: to find the one that is to blame
 };
 
 /// A value: copies are independent. (In the original a copy shares its settings with the source;
@@ -52,6 +68,41 @@ class TIMCL_API CompileOption {
   CompileOption& Pin(const std::string& op_name_or_kind, const std::string& backend);
   /// In the order in which they were first given.
   const std::vector<std::pair<std::string, std::string>>& Pins() const;
+
+  /// Never gives an operation, by its name, or any of one kind, to the backend of that name.
+  CompileOption& Exclude(const std::string& op_name_or_kind, const std::string& backend);
+  /// In the order in which they were first given, each once.
+  const std::vector<std::pair<std::string, std::string>>& Excludes() const;
+
+  /// kConvex by default. `max_partitions`, where it is not 0, holds for each backend but those of
+  /// this library (OpenCL, reference): the smallest partitions above it go to the next backend, and
+  /// so do those of fewer than `min_ops` operations. The report says so of each.
+  CompileOption& SetPartition(PartitionStrategy strategy, size_t max_partitions = 0,
+                              size_t min_ops = 1);
+  PartitionStrategy GetPartitionStrategy() const;
+  size_t MaxPartitions() const;
+  size_t MinOps() const;
+
+  CompileOption& SetTarget(const Target& target);
+  const Target& GetTarget() const;
+
+  /// A choice that only the backend of that name understands (backend "*": all of them). A later
+  /// value of the same key replaces an earlier one.
+  CompileOption& SetOption(const std::string& backend, const std::string& key,
+                           const std::string& value);
+  /// Those for a backend, key by key, in the order in which they were first given.
+  std::vector<std::pair<std::string, std::string>> OptionsFor(const std::string& backend) const;
+
+  /// Bytes that come with the graph (tim/vx/asset.h), by custom under the name of the operation
+  /// that they belong to: a file, read when the graph is compiled, or a copy of memory. Compile()
+  /// fails for a file that cannot be read and for a name that comes twice.
+  CompileOption& AddAsset(const std::string& name, const std::string& path);
+  CompileOption& AddAsset(const std::string& name, const void* data, size_t bytes);
+  struct NamedAsset {
+    std::string name, path;  ///< path "": in memory
+    std::shared_ptr<const std::vector<char>> bytes;
+  };
+  const std::vector<NamedAsset>& Assets() const;
 
   /// Whether operations may be merged into one kernel; on by default. Results are the same.
   CompileOption& SetFusion(bool enable);

@@ -26,6 +26,31 @@ struct OpPlacement {
   std::string part_of = {};
   std::string origin = {};  ///< who brought the OpDef: "built-in", "app", the file of a plugin
   int id = -1;              ///< number of its node in the compiled graph, as in dumps
+  int partition = -1;       ///< index into CompileReport::parts
+};
+
+/// A subgraph that was handed to a backend.
+struct PartitionReport {
+  std::string backend;
+  std::vector<size_t> ops;                     ///< indices into CompileReport::ops
+  std::vector<std::string> inputs, outputs;    ///< the tensors at its border, name and type
+  uint64_t input_bytes = 0, output_bytes = 0;  ///< of those
+  std::string note = {};                       ///< what its backend says of it
+};
+
+/// A stage of Compile(), in the order in which they first ran.
+struct StageReport {
+  std::string stage;  ///< "infer types", "partition", "compile: OpenCL", ...
+  double ms = 0;
+  uint64_t bytes =
+      0;  ///< what it brought forth (constants, modules, arena); 0: nothing to speak of
+};
+
+/// A backend that was asked, and what became of that.
+struct BackendReport {
+  std::string name, vendor, version, sdk_version, device;
+  size_t ops = 0, partitions = 0;
+  std::string passed_over = {};  ///< why it was not asked at all; "": it was
 };
 
 /// The result of Compile() in figures. A plain value.
@@ -41,9 +66,17 @@ class TIMCL_API CompileReport {
   uint64_t arena_bytes = 0;  ///< intermediate values, packed by lifetime
   uint64_t constant_bytes = 0;
   double compile_ms = 0;
-  size_t programs_built = 0;       ///< compiled from source
-  size_t programs_from_cache = 0;  ///< loaded from the disk cache
+  size_t programs_built = 0;            ///< compiled from source
+  size_t programs_from_cache = 0;       ///< loaded from the disk cache
+  std::vector<PartitionReport> parts;   ///< in the order in which Run() walks them
+  std::vector<BackendReport> backends;  ///< in the order in which they were asked
+  std::vector<StageReport> stages;
+  /// Operations that their backend took and could not compile after all: which, why, and who runs
+  /// them now.
+  std::vector<std::string> fallbacks;
 
+  /// Everything, for machines: the names of the members here are the keys.
+  std::string ToJson() const;
   /// A table for people: op, kind, backend, kernel, reason; then warnings and one summary line.
   std::string ToText() const;
 };

@@ -15,6 +15,7 @@ namespace vx {
 class Graph;
 class CompileOption;
 class Backend;
+struct BackendInfo;
 class Delegate;
 class OpRegistry;
 
@@ -38,8 +39,11 @@ struct ContextOptions {
 struct PluginInfo {
   std::string file;
   std::string name, version;
-  std::string vendor;            ///< "" if it names none
-  std::vector<std::string> ops;  ///< operators, by name
+  std::string vendor;               ///< "" if it names none
+  std::vector<std::string> ops;     ///< operators, by name
+  std::string sdk_version;          ///< of the vendor's tools behind a compiler or dispatcher
+  std::vector<std::string> models;  ///< that its compiler compiles for
+  bool compiles = false, executes = false;  ///< whether it has a compiler, a dispatcher
 };
 
 /// What Context::LoadPlugins looked at.
@@ -96,12 +100,16 @@ class TIMCL_API Context {
   /// is registered here serves operations made from now on. The default body answers one for all
   /// mocks, which no graph looks at.
   virtual OpRegistry& Ops();
+  /// The backends that graphs compiled now ask, in that order: delegates, then the others by
+  /// priority. The default body answers none.
+  virtual std::vector<BackendInfo> Backends() const;
   /// Loads one plugin (docs/plugins.md), whatever the file is called, and registers all of its
-  /// operators in Ops(), or none. The library is closed after its last user: this context, its
-  /// graphs, and operations that were made by name. `loaded` receives one entry.
-  /// kNotFound: no such file; kPlugin: not a library, or not a plugin; kVersionMismatch: made for
-  /// another version; kAlreadyExists: its name or an operator is there already, both origins are
-  /// named. The default body answers kUnsupported, that of LoadPlugins too.
+  /// operators in Ops(), or none. A compiler or a dispatcher becomes a backend of priority 0, named
+  /// as its vendor; the other half, loaded later, joins it. The library is closed after its last
+  /// user: this context, its graphs, and operations that were made by name. `loaded` receives one
+  /// entry. kNotFound: no such file; kPlugin: not a library, or not a plugin; kVersionMismatch:
+  /// made for another version; kAlreadyExists: its name or an operator is there already, both
+  /// origins are named. The default body answers kUnsupported, that of LoadPlugins too.
   virtual Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr);
   /// Loads the files libtimcl_*.so of each directory, sorted by name; not those of folders in it.
   /// What comes first wins. A file that does not load stops nothing: it is in `scan`, or else in

@@ -118,6 +118,12 @@ class TIMCL_API Graph {
   virtual GraphProfile Profile(int runs = 10);
   /// The graph in the text form that passes are tested with.
   virtual std::string ToText() const;
+  /// Gives the INPUT tensors, as InputsTensor() lists them, other shapes ({}: stays as it is), and
+  /// compiles for them: shapes are inferred again, kernels are resized where they can be
+  /// (kernel::Kernel::ReSize), the partitions of the others are compiled anew, and memory is
+  /// planned again. Contents of INPUT and OUTPUT tensors are lost. False: LastStatus() says why,
+  /// and the graph stays as it was. The default body, for mocks, returns false.
+  virtual bool Resize(const std::vector<std::vector<uint32_t>>& input_shapes);
   /// Makes an operation of what the graph's context knows by this name (Context::Ops): an operator
   /// that is built in, the app's own or a plugin's. `attrs` (tim/vx/attrs.h) are its attributes;
   /// those left out have their defaults. Never null: what cannot be made fails Compile(), which

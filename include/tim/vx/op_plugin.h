@@ -97,19 +97,25 @@ timcl_status RegisterOps(const timcl_host_api* host, void* registry) noexcept {
 }  // namespace tim::vx
 
 /// Defines the library's one symbol; a body that calls plugin.Add follows.
-#define TIMCL_OP_PLUGIN(plugin_name, plugin_version)                                            \
-  static void TimclAddOps(::tim::vx::OpPlugin& plugin);                                         \
-  extern "C" timcl_status timcl_plugin_query(uint32_t host_major, const timcl_host_api*,        \
-                                             const timcl_plugin** out) {                        \
-    static const timcl_ops_api ops = {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG,               \
-                                      ::tim::vx::op_plugin_detail::RegisterOps<TimclAddOps>,    \
-                                      ::tim::vx::op_plugin_detail::kOwnKernels};                \
-    static const timcl_plugin table = {TIMCL_HEADER(timcl_plugin), plugin_name, plugin_version, \
-                                       &ops, nullptr};                                          \
-    if (host_major != TIMCL_ABI_MAJOR) return TIMCL_VERSION_MISMATCH;                           \
-    *out = &table;                                                                              \
-    return TIMCL_OK;                                                                            \
-  }                                                                                             \
+#define TIMCL_OP_PLUGIN(plugin_name, plugin_version)                                         \
+  static void TimclAddOps(::tim::vx::OpPlugin& plugin);                                      \
+  extern "C" timcl_status timcl_plugin_query(uint32_t host_major, const timcl_host_api*,     \
+                                             const timcl_plugin** out) {                     \
+    static const timcl_ops_api ops = {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG,            \
+                                      ::tim::vx::op_plugin_detail::RegisterOps<TimclAddOps>, \
+                                      ::tim::vx::op_plugin_detail::kOwnKernels};             \
+    static const timcl_plugin table = {TIMCL_HEADER(timcl_plugin),                           \
+                                       plugin_name,                                          \
+                                       plugin_version,                                       \
+                                       &ops,                                                 \
+                                       nullptr,                                              \
+                                       nullptr,                                              \
+                                       nullptr,                                              \
+                                       nullptr};                                             \
+    if (host_major != TIMCL_ABI_MAJOR) return TIMCL_VERSION_MISMATCH;                        \
+    *out = &table;                                                                           \
+    return TIMCL_OK;                                                                         \
+  }                                                                                          \
   static void TimclAddOps([[maybe_unused]] ::tim::vx::OpPlugin& plugin)
 
 #endif  // TIM_VX_OP_PLUGIN_H_

@@ -61,6 +61,18 @@ class TakenKernel : public kernel::Kernel {
     return Fence(taken_->who, "Wait", [&] { return taken_->kernel->Wait(); });
   }
   const void* SyncDomain() const override { return domain_; }
+  Status ReSize() override {
+    return Fence(taken_->who, "ReSize", [&] { return taken_->kernel->ReSize(); });
+  }
+  std::vector<std::string> Warnings() const override {
+    std::vector<std::string> warnings;
+    const Status asked = Fence(taken_->who, "Warnings", [&] {
+      warnings = taken_->kernel->Warnings();
+      return Status();
+    });
+    if (!asked.ok()) warnings.push_back(asked.message());
+    return warnings;
+  }
   Status Profile(std::vector<kernel::Timing>* timings) override {
     return Fence(taken_->who, "Profile", [&] { return taken_->kernel->Profile(timings); });
   }

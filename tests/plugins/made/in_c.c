@@ -43,7 +43,8 @@ static timcl_status Register(const timcl_host_api* host, void* registry) {
 timcl_status timcl_plugin_query(uint32_t host_major, const timcl_host_api* host,
                                 const timcl_plugin** out) {
   static timcl_ops_api ops = {TIMCL_HEADER(timcl_ops_api), TAG, Register, NULL};
-  static timcl_plugin plugin = {TIMCL_HEADER(timcl_plugin), "test.broken", "0.1.0", &ops, "Broken"};
+  static timcl_plugin plugin = {TIMCL_HEADER(timcl_plugin), "test.broken", "0.1.0", &ops, "Broken",
+                                NULL, NULL, NULL};
   if (host_major != TIMCL_ABI_MAJOR || !TIMCL_HAS(timcl_host_api, host, set_error)) {
     return TIMCL_VERSION_MISMATCH;
   }

@@ -11,12 +11,11 @@
 #include "backends/opencl/run/plan.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
-#include "runtime/warnings.h"
 
 namespace tim::vx::opencl {
 
 /// Partitions of one session run in order without a Wait between them. Threads: one at a time.
-class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
+class PartitionKernel : public kernel::Kernel {
  public:
   PartitionKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
                   BuiltPrograms programs)
@@ -35,7 +34,7 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasWarnings {
 
   /// What costs time, and what the device's compiler knows of a kernel's parameters that hardly
   /// fits what is passed.
-  const std::vector<std::string>& Warnings() const override { return warnings_; }
+  std::vector<std::string> Warnings() const override { return warnings_; }
 
  private:
   struct Step {
