@@ -1,0 +1,186 @@
+// samples/vendor as a user runs it: in one library, in two, with one half alone; and its device
+// with bytecode that nobody should trust.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "device.h"
+
+struct timcl_tensor {
+  size_t count;
+};
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace vendor = tim::vx::vendor;
+
+struct Ran {
+  int status = -1;
+  std::string output;
+};
+
+/// With plugins by their paths below the sample's folder.
+Ran RunSample(const std::string& arguments, const std::vector<std::string>& plugins = {}) {
+  std::string command = SAMPLE " " + arguments;
+  const std::string folder = std::filesystem::path(SAMPLE).parent_path();
+  for (const std::string& plugin : plugins) command += " " + folder + "/" + plugin;
+  Ran ran;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ran;
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) ran.output.append(buffer, n);
+  const int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+/// A row of the report.
+std::string Row(const std::string& op, const std::string& backend) {
+  return "\n" + op + "[^\n]*\\| " + backend + " +\\|";
+}
+
+void ExpectOnAcme(const Ran& ran) {
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  for (const char* op : {"FullyConnected#1 'dense'", "Relu#2", "Multiply#3", "Add#5", "Clip#6"}) {
+    EXPECT_THAT(ran.output, ContainsRegex(Row(op, "Acme")));
+  }
+  EXPECT_THAT(ran.output, ContainsRegex(Row("Tanh#4", "opencl")));
+  EXPECT_THAT(ran.output, HasSubstr("Acme has no instruction for Tanh"));
+  EXPECT_THAT(ran.output, HasSubstr("1.25983, expected   1.25983"));
+}
+
+TEST(VendorSample, OneLibrary) {
+  const Ran ran = RunSample("");
+  ExpectOnAcme(ran);
+  EXPECT_THAT(ran.output, HasSubstr("libtimcl_acme.so: acme 1.0.0 of Acme, compiles executes\n"));
+}
+
+TEST(VendorSample, TwoLibraries) {
+  const Ran ran = RunSample("", {"halves"});
+  ExpectOnAcme(ran);
+  EXPECT_THAT(ran.output, HasSubstr("acme.compiler 1.0.0 of Acme, compiles\n"));
+  EXPECT_THAT(ran.output, HasSubstr("acme.dispatcher 1.0.0 of Acme, executes\n"));
+}
+
+TEST(VendorSample, ADispatcherAloneTakesNothing) {
+  const Ran ran = RunSample("", {"halves/libtimcl_acme_dispatcher.so"});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(ran.output, Not(ContainsRegex(Row("", "Acme"))));
+  EXPECT_THAT(ran.output, ContainsRegex(Row("FullyConnected#1 'dense'", "opencl")));
+  EXPECT_THAT(ran.output, ContainsRegex("Acme: it has a dispatcher and no compiler"));
+}
+
+TEST(VendorSample, ACompilerAloneTakesNothing) {
+  const Ran ran = RunSample("", {"halves/libtimcl_acme_compiler.so"});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(ran.output, Not(ContainsRegex(Row("", "Acme"))));
+  EXPECT_THAT(ran.output, ContainsRegex("Acme: it has a compiler and no dispatcher"));
+}
+
+TEST(VendorSample, Models) {
+  ExpectOnAcme(RunSample("--model A100"));
+  Ran ran = RunSample("--model A50");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(ran.output, ContainsRegex(Row("FullyConnected#1 'dense'", "opencl")));
+  EXPECT_THAT(ran.output, HasSubstr("Acme: model A50 has no matrix unit"));
+  EXPECT_THAT(ran.output, ContainsRegex(Row("Relu#2", "Acme")));
+  ran = RunSample("--model A7");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("A7"), HasSubstr("A100, A50")));
+}
+
+TEST(VendorSample, SaysWhatIsWrong) {
+  Ran ran = RunSample("--nonsense");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, HasSubstr("usage: vendor"));
+  ran = RunSample("", {"halves", "whole/libtimcl_absent.so"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, HasSubstr("libtimcl_absent.so"));
+}
+
+// Bytecode from elsewhere.
+
+class AcmeDevice : public ::testing::Test {
+ protected:
+  AcmeDevice() {
+    host_.h = TIMCL_HEADER(timcl_host_api);
+    host_.tensor_bytes = [](const timcl_tensor* tensor) { return tensor->count * sizeof(float); };
+  }
+  /// What Load says of the lines between "input v0 4" and "output v9".
+  std::string Words(const std::string& lines, timcl_status status) {
+    return Load("acme 1 for A100\nentry main\ninput v0 4\n" + lines + "output v9\nend\n", status);
+  }
+  std::string Load(const std::string& text, timcl_status status) {
+    const timcl_tensor four = {4};
+    acme::Device device(vendor::Setup{&host_, {}, {}});
+    vendor::Program program;
+    program.code = {text.data(), text.size()};
+    program.entry = "main";
+    program.inputs = program.outputs = {{&host_, &four}};
+    try {
+      device.Load(program);
+    } catch (const vendor::Error& e) {
+      EXPECT_EQ(e.status(), status);
+      return e.what();
+    }
+    return "good";
+  }
+
+  timcl_host_api host_ = {};
+};
+
+TEST_F(AcmeDevice, TakesWhatFits) {
+  EXPECT_EQ(Words("const v1 1 2.5 -inf 1e-3\nadd v2 v0 v1\nclip v9 v2 -1 inf\n", TIMCL_OK), "good");
+  EXPECT_EQ(Words("const v1 1 2 3 4\nconst v2 1 2\nfc v9 v0 v1 v2\n", TIMCL_OK), "good");
+}
+
+TEST_F(AcmeDevice, RefusesWhatDoesNot) {
+  const struct {
+    const char *lines, *words;
+  } kBad[] = {
+      {"add v9 v0 v1\n", "bytecode 'add v9 v0 v1': nothing before it makes 'v1'"},
+      {"relu v9 v9\n", "nothing before it makes 'v9'"},
+      {"relu v0 v0\n", "'v0' is there already"},
+      {"sqrt v9 v0\n", "there is no such instruction"},
+      {"relu v9 v0 v0\n", "3 words are wanted"},
+      {"relu\n", "it has too few words"},
+      {"\n", "it has too few words"},
+      {"const v1 1 2\nadd v9 v0 v1\n", "its operands differ in size"},
+      {"const v1 1 2 3\nconst v2 1\nfc v9 v0 v1 v2\n", "its operands do not fit together"},
+      {"const v1\nconst v2\nfc v9 v0 v1 v2\n", "its operands do not fit together"},
+      {"const v1 1 2 3\nconst v2 1 2\nfc v9 v0 v1 v2\n", "its operands do not fit together"},
+      {"clip v9 v0 0 much\n", "'much' is no number that fits"},
+      {"const v9 1e99\n", "'1e99' is no number that fits"},
+      {"input v9 -1\n", "'-1' is no number that fits"},
+      {"const v9 1 2\n", "the bytecode was made for other tensors"},
+      {"input v9 4\n", "the bytecode was made for other tensors"},
+  };
+  for (const auto& bad : kBad) {
+    SCOPED_TRACE(bad.lines);
+    EXPECT_THAT(Words(bad.lines, TIMCL_BAD_BINARY), HasSubstr(bad.words));
+  }
+  EXPECT_THAT(Words("input v9 99999999999\n", TIMCL_UNSUPPORTED), HasSubstr("more than the 1 GiB"));
+  EXPECT_THAT(Load("", TIMCL_BAD_BINARY), HasSubstr("no bytecode of Acme's version 1"));
+  EXPECT_THAT(Load("acme 2 for A100\n", TIMCL_BAD_BINARY),
+              HasSubstr("no bytecode of Acme's version 1"));
+  EXPECT_THAT(Load("acme 1 for A100\nentry other\nend\n", TIMCL_NOT_FOUND),
+              HasSubstr("no entry 'main'"));
+  EXPECT_THAT(Load("acme 1 for A100\nentry main\n", TIMCL_BAD_BINARY), HasSubstr("does not end"));
+}
+
+TEST_F(AcmeDevice, RunsWhatItsSdksCompiled) {
+  acme::Device device(vendor::Setup{&host_, {}, {}});
+  EXPECT_NO_THROW(device.CheckRuntime("2026.7", "A50"));
+  EXPECT_THROW(device.CheckRuntime("2027.1", "A50"), vendor::Error);
+}
+
+}  // namespace
