@@ -302,7 +302,7 @@ TEST(PluginTest, BrokenOnesSayWhy) {
        {"timcl_plugin is of plugin ABI 2.3, this library has 1.1"}},
       {"ops_of_other_major",
        Code::kVersionMismatch,
-       {"timcl_ops_api is of plugin ABI 2.0, this library has 1.1"}},
+       {"timcl_ops_api is of plugin ABI 2.1, this library has 1.1"}},
       {"name_beyond_table",
        Code::kPlugin,
        {"timcl_plugin of 8 bytes ends before its member 'name'"}},
