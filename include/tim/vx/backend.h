@@ -262,6 +262,9 @@ struct CompileEnv {
   std::map<std::string, std::string> options = {};
   /// Folder for what a backend wants to find again in another process; "" = off.
   std::string cache_dir = {};
+  /// What is put here lives as long as the compilation.
+  std::shared_ptr<std::vector<std::shared_ptr<void>>> keep =
+      std::make_shared<std::vector<std::shared_ptr<void>>>();
 };
 
 /// Implementations need not be safe for concurrent use: a Context serialises calls.
