@@ -36,6 +36,7 @@ run hswish
 run rnncell
 run attention
 run custom_gemm
+run vendor
 
 echo
 awk '

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <sstream>
 
 namespace acme {
 namespace {
@@ -22,7 +23,7 @@ std::string InstructionFor(const std::string& kind) {
 /// Why Acme does not take an op, for people who read the report; "" if it does.
 std::string Refusal(const std::string& model, const vendor::Op& op) {
   const std::string instruction = InstructionFor(op.kind());
-  if (instruction.empty()) return "Acme has no instruction for " + op.kind();
+  if (instruction.empty()) return "it has no instruction for " + op.kind();
   for (const vendor::Tensor& tensor : op.inputs()) {
     if (tensor && tensor.type() != TIMCL_TYPE_FLOAT32) return "not float32: " + tensor.label();
   }
@@ -31,17 +32,17 @@ std::string Refusal(const std::string& model, const vendor::Op& op) {
 
   if (instruction == "add" || instruction == "mul") {
     if (x.shape() != y.shape()) {
-      return "Acme does not broadcast: " + x.label() + " and " + y.label();
+      return "it does not broadcast: " + x.label() + " and " + y.label();
     }
     if (instruction == "mul" && op.attr<float>("scale") != 1) {
-      return "its scale is not 1";
+      return "the scale is not 1";
     }
   }
   if (instruction == "fc") {
-    if (model == "A50") return "model A50 has no matrix unit";
-    if (op.attr<int>("axis") != 0) return "it sums over more dimensions than the fastest";
-    if (!y.is_constant()) return "its weight is no constant: " + y.label();
-    if (y.shape().size() != 2) return "its weight is no matrix: " + y.label();
+    if (model == "A50") return "its model A50 has no matrix unit";
+    if (op.attr<int>("axis") != 0) return "the sum goes over more dimensions than the fastest";
+    if (!y.is_constant()) return "the weight is no constant: " + y.label();
+    if (y.shape().size() != 2) return "the weight is no matrix: " + y.label();
   }
   return "";
 }
@@ -129,6 +130,8 @@ vendor::Compiled Compiler::Compile(const std::string& model,
     Writer(&code).Part(entry, parts[i]);
     compiled.calls.push_back({entry, 0});
   }
+  std::istringstream lines(code);
+  for (std::string line; std::getline(lines, line);) Log(TIMCL_LOG_DEBUG, line);
   compiled.modules.push_back({code});  // one for all of them
   return compiled;
 }

@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
   std::vector<float> y(kOut * kColumns);
   if (!net.graph->Compile() || !net.x->CopyDataToTensor(kX.data()) || !net.graph->Run() ||
       !net.y->CopyDataFromTensor(y.data())) {
-    std::fprintf(stderr, "%s\n", net.graph->LastStatus().message().c_str());
+    std::printf("%s\n", net.graph->LastStatus().message().c_str());
     return 1;
   }
   const vx::CompileReport report = net.graph->Report();

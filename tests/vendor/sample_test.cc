@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ struct Ran {
 };
 
 /// With plugins by their paths below the sample's folder.
-Ran RunSample(const std::string& arguments, const std::vector<std::string>& plugins = {}) {
-  std::string command = SAMPLE " " + arguments;
+Ran RunSample(const std::string& arguments, const std::vector<std::string>& plugins = {},
+              const std::string& environment = "") {
+  std::string command = environment + SAMPLE " " + arguments;
   const std::string folder = std::filesystem::path(SAMPLE).parent_path();
   for (const std::string& plugin : plugins) command += " " + folder + "/" + plugin;
   Ran ran;
@@ -54,7 +56,7 @@ void ExpectOnAcme(const Ran& ran) {
     EXPECT_THAT(ran.output, ContainsRegex(Row(op, "Acme")));
   }
   EXPECT_THAT(ran.output, ContainsRegex(Row("Tanh#4", "opencl")));
-  EXPECT_THAT(ran.output, HasSubstr("Acme has no instruction for Tanh"));
+  EXPECT_THAT(ran.output, HasSubstr("Acme: it has no instruction for Tanh"));
   EXPECT_THAT(ran.output, HasSubstr("1.25983, expected   1.25983"));
 }
 
@@ -91,11 +93,40 @@ TEST(VendorSample, Models) {
   Ran ran = RunSample("--model A50");
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_THAT(ran.output, ContainsRegex(Row("FullyConnected#1 'dense'", "opencl")));
-  EXPECT_THAT(ran.output, HasSubstr("Acme: model A50 has no matrix unit"));
+  EXPECT_THAT(ran.output, HasSubstr("Acme: its model A50 has no matrix unit"));
   EXPECT_THAT(ran.output, ContainsRegex(Row("Relu#2", "Acme")));
   ran = RunSample("--model A7");
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.output, AllOf(HasSubstr("A7"), HasSubstr("A100, A50")));
+}
+
+/// Those of README's listing behind this command, but for the summaries, which tell of times and
+/// last digits.
+std::vector<std::string> ListedBehind(const std::string& command) {
+  std::ifstream readme(TIMCL_SOURCE_DIR "/samples/vendor/README.md");
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::string line; std::getline(readme, line);) {
+    if (line.rfind("    ", 0) != 0) inside = inside && line.empty();
+    if (inside && line.find(" launch") == std::string::npos &&
+        line.find("largest") == std::string::npos) {
+      lines.push_back(line.empty() ? "" : line.substr(4));
+    }
+    inside = inside || line == "    $ " + command;
+  }
+  return lines;
+}
+
+TEST(VendorSample, ReadmeShowsWhatItPrints) {
+  const auto listed = ListedBehind("build/release/samples/vendor/vendor");
+  ASSERT_GT(listed.size(), 12u);
+  const std::string printed = RunSample("").output;
+  for (const std::string& line : listed) EXPECT_THAT(printed, HasSubstr(line));
+
+  const auto code = ListedBehind("TIMCL_LOG=plugin=debug build/release/samples/vendor/vendor");
+  ASSERT_GT(code.size(), 12u);
+  const std::string logged = RunSample("", {}, "TIMCL_LOG=plugin=debug ").output;
+  for (const std::string& line : code) EXPECT_THAT(logged, HasSubstr(line + "\n"));
 }
 
 TEST(VendorSample, SaysWhatIsWrong) {
