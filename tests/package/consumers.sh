@@ -197,6 +197,42 @@ way_custom_op() {
   grep -q "custom_ops.rms_norm#1 .* rms_norm " profile || fail "the profile: $(cat profile)"
 }
 
+# samples/vendor, copied out of the tree: a compiler and a dispatcher that are linked with nothing of ours, in one library and in
+# two, and a program that loads them.
+way_vendor() {
+  cp -r "$here/../../samples/vendor" vendor
+  PATH=$system_path cmake -S vendor -B build -D CMAKE_PREFIX_PATH="$PREFIX" >configure.log || { cat configure.log; fail cmake; }
+  PATH=$system_path cmake --build build
+  for plugins in "" build/halves build/halves/libtimcl_acme_dispatcher.so "--model A50"; do
+    build/vendor $plugins >report || fail "vendor $plugins: $(cat report)"
+  done
+  for plugin in build/whole/libtimcl_acme.so build/halves/libtimcl_acme_*.so; do
+    [ "$(nm -D --defined-only $plugin | awk '{print $3}')" = timcl_plugin_query ] || fail "$plugin shows more than its one symbol"
+    ! readelf -d $plugin | grep -q "NEEDED.*timcl" || fail "$plugin is linked with the library"
+  done
+  cmake --install build >install.log
+  plugin=$libraries/timcl/plugins/libtimcl_acme.so
+  [ -e "$plugin" ] || fail "$(cat install.log)"
+  if [ -e "$PREFIX/bin/timcl" ]; then
+    "$PREFIX/bin/timcl" info >info
+    grep -q "acme 1.0.0.*Acme" info || fail "timcl info: $(cat info)"
+  fi
+  rm "$plugin"
+
+  # A plugin in C, of a project that knows no other language.
+  mkdir in_c
+  cp "$here/../plugins/made/in_c.c" in_c
+  cat >in_c/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(in_c LANGUAGES C)
+find_package(timcl 1.0 REQUIRED)
+timcl_add_plugin(in_c SOURCES in_c.c)
+END
+  PATH=$system_path cmake -S in_c -B in_c/build -D CMAKE_PREFIX_PATH="$PREFIX" >configure.log || { cat configure.log; fail "cmake, in C"; }
+  PATH=$system_path cmake --build in_c/build
+  nm -D --defined-only in_c/build/libtimcl_in_c.so | grep -q timcl_plugin_query || fail "the plugin in C shows nothing"
+}
+
 # "half.hpp" is the installed half library, or the program's own, or an error that says so.
 way_half() {
   mkdir -p system/half own/third_party/half
