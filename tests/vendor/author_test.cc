@@ -10,6 +10,7 @@
 #include "support/api_support.h"
 #include "tim/vx/backend.h"
 #include "tim/vx/ops.h"
+#include "tim/vx/profile.h"
 
 namespace tim::vx::test {
 namespace {
@@ -224,6 +225,7 @@ TEST(VendorAuthor, PluginOfTheNextMinor) {
   EXPECT_THAT(Read(y, 2), ElementsAre(1.5f, 0));
   EXPECT_EQ(BackendOf(graph->Report(), "Add"), "Acme");
   EXPECT_EQ(BackendOf(graph->Report(), "Relu"), "Acme");
+  EXPECT_THAT(graph->Profile().ToText(), HasSubstr("instructions 2"));
 }
 
 }  // namespace

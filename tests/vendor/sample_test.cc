@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -24,14 +25,33 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace vendor = tim::vx::vendor;
 
+/// A new folder of its own.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "timcl_vendor_XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 struct Ran {
   int status = -1;
   std::string output;
 };
 
-/// With plugins by their paths below the sample's folder.
+/// With plugins by their paths below the sample's folder. Nothing was compiled before, unless a
+/// cache folder is told.
 Ran RunSample(const std::string& arguments, const std::vector<std::string>& plugins = {},
-              const std::string& environment = "") {
+              std::string environment = "") {
+  const Folder empty;
+  if (environment.find("TIMCL_CACHE_DIR") == std::string::npos) {
+    environment += " TIMCL_CACHE_DIR=" + empty.path() + " ";
+  }
   std::string command = environment + SAMPLE " " + arguments;
   const std::string folder = std::filesystem::path(SAMPLE).parent_path();
   for (const std::string& plugin : plugins) command += " " + folder + "/" + plugin;
