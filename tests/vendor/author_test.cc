@@ -206,7 +206,12 @@ TEST(VendorAuthor, TargetsAndVersionsSayWhy) {
 // Other minors.
 
 TEST(VendorAuthor, PluginOfThePreviousMinor) {
-  const auto context = With({MINOR_0});
+  const auto context = NewHostContext();
+  std::vector<PluginInfo> loaded;
+  const Status status = context->LoadPlugin(MINOR_0, &loaded);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_FALSE(loaded.at(0).compiles || loaded.at(0).executes);
+  EXPECT_EQ(loaded.at(0).vendor, "Minor Ltd");
   const auto graph = context->CreateGraph();
   const auto x = Input(graph, {2}), y = Output(graph, {2});
   graph->CreateOperation("test.minor_0", {{"factor", 3.0}})->BindInput(x).BindOutput(y);

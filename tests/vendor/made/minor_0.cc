@@ -17,11 +17,11 @@ extern "C" timcl_status timcl_plugin_query(uint32_t host_major, const timcl_host
                                            const timcl_plugin** out) {
   static const timcl_ops_api ops = {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG,
                                     tim::vx::op_plugin_detail::RegisterOps<Add>, nullptr};
-  // The word behind the table is no pointer.
+  // The words behind the table are no pointers.
   static const struct {
     timcl_plugin plugin;
-    uintptr_t behind;
-  } table = {{TIMCL_HEADER(timcl_plugin), "test.minor_0", "1.0.0", &ops, "Minor Ltd"}, 8};
+    uintptr_t behind[3];
+  } table = {{TIMCL_HEADER(timcl_plugin), "test.minor_0", "1.0.0", &ops, "Minor Ltd"}, {8, 8, 8}};
   if (host_major != TIMCL_ABI_MAJOR) return TIMCL_VERSION_MISMATCH;
   *out = &table.plugin;
   return TIMCL_OK;
