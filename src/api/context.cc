@@ -13,6 +13,7 @@
 #include "api/graph.h"
 #include "api/plugin.h"
 #include "backends/delegate/backend.h"
+#include "backends/kept/backend.h"
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "base/float_env.h"
@@ -250,6 +251,14 @@ Status ContextImpl::Take(const std::vector<std::shared_ptr<const OpDef>>& ops,
     if (both.dispatcher == nullptr) both.dispatcher = there.dispatcher;
   }
   auto backend = plugin::CreateBackend(both);
+  if (both.compiler != nullptr) {
+    // Another build of the compiler may make other code under the same version.
+    backend = kept::KeepUnits(std::move(backend), [file = both.compiler->origin.file] {
+      std::error_code error;
+      const auto written = std::filesystem::last_write_time(file, error);
+      return fmt::format("{} {}", file, error ? 0 : written.time_since_epoch().count());
+    });
+  }
   const std::lock_guard lock(backends_mutex_);
   if (known == vendors_.end()) TIMCL_TRY(CheckName(origin.vendor, false));
   TIMCL_TRY(ops_.RegisterAll(ops));

@@ -142,8 +142,8 @@ class PluginKernel : public kernel::Kernel {
  public:
   PluginKernel(std::shared_ptr<Device> device, std::shared_ptr<const LoadedCode> code,
                const Call& call)
-      : device_(std::move(device)),
-        code_(std::move(code)),
+      : code_(std::move(code)),
+        device_(std::move(device)),
         blob_{code_->bytes.data(), code_->bytes.size(), -1, 0},
         entry_(call.entry) {
     uint32_t id = 0;
@@ -276,19 +276,24 @@ class PluginKernel : public kernel::Kernel {
 
   /// Makes the copies that Execute will need, and tells of them.
   Status LookAtMemory() {
+    std::string copied;
+    TIMCL_TRY(EachPlace([&](bool output, size_t i, Place& place, const kernel::Buffer& buffer) {
+      if (place.Does(buffer.Data())) return Status();
+      const Needs& needs = place.needs;
+      copied += fmt::format(
+          "{}{} ({} bytes, aligned to {}{})", copied.empty() ? "" : ", ", Label(output, i, place),
+          needs.bytes, needs.alignment,
+          needs.strides.empty() ? "" : fmt::format(", strides {}", fmt::join(needs.strides, " ")));
+      return place.MakeCopy();
+    }));
     warnings_.clear();
-    return EachPlace(
-        [&](bool output, size_t i, Place& place, const kernel::Buffer& buffer) -> Status {
-          if (place.Does(buffer.Data())) return Status();
-          const Needs& needs = place.needs;
-          std::string wanted = fmt::format("{} bytes, aligned to {}", needs.bytes, needs.alignment);
-          if (!needs.strides.empty())
-            wanted += fmt::format(", strides {}", fmt::join(needs.strides, " "));
-          warnings_.push_back(fmt::format(
-              "plugin '{}': {} of entry '{}' is copied in each run, as it wants other memory: {}",
-              origin().name, Label(output, i, place), entry_, wanted));
-          return place.MakeCopy();
-        });
+    if (!copied.empty()) {
+      warnings_.push_back(
+          fmt::format("plugin '{}': entry '{}' wants other memory than the library's; copied in "
+                      "each run: {}",
+                      origin().name, entry_, copied));
+    }
+    return Status();
   }
 
   /// The address that the dispatcher is to use now, with an input's elements in it.
@@ -333,8 +338,8 @@ class PluginKernel : public kernel::Kernel {
   }
 
   // What stands first goes last.
-  const std::shared_ptr<Device> device_;
   const std::shared_ptr<const LoadedCode> code_;
+  const std::shared_ptr<Device> device_;
   const timcl_blob blob_;
   const std::string entry_;
   std::vector<Place> inputs_, outputs_;
