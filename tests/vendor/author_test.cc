@@ -22,8 +22,12 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+/// Without a cache folder: what one test compiled must not serve another.
 std::shared_ptr<Context> With(const std::vector<std::string>& plugins) {
-  const auto context = NewHostContext();
+  ContextOptions options;
+  options.host_only = true;
+  options.use_disk_cache = false;
+  const auto context = Context::Create(options);
   for (const std::string& plugin : plugins) {
     const Status loaded = context->LoadPlugin(plugin);
     EXPECT_TRUE(loaded.ok()) << loaded.message();

@@ -149,6 +149,22 @@ TEST(VendorSample, ReadmeShowsWhatItPrints) {
   for (const std::string& line : code) EXPECT_THAT(logged, HasSubstr(line + "\n"));
 }
 
+TEST(VendorSample, ASecondProcessCompilesNothing) {
+  const Folder cache;
+  const std::string environment = "TIMCL_LOG=plugin=debug TIMCL_CACHE_DIR=" + cache.path() + " ";
+  for (const std::vector<std::string>& plugins : {std::vector<std::string>{"whole"}, {"halves"}}) {
+    const Ran first = RunSample("", plugins, environment);
+    ExpectOnAcme(first);
+    EXPECT_THAT(first.output, HasSubstr("plugin: entry part0"));
+    const Ran second = RunSample("", plugins, environment);
+    ExpectOnAcme(second);
+    EXPECT_THAT(second.output, Not(HasSubstr("plugin: entry part0")));
+  }
+  // For another model it is asked.
+  EXPECT_THAT(RunSample("--model A50", {"whole"}, environment).output,
+              HasSubstr("plugin: acme 1 for A50"));
+}
+
 TEST(VendorSample, SaysWhatIsWrong) {
   Ran ran = RunSample("--nonsense");
   EXPECT_EQ(ran.status, 1);
