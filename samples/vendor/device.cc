@@ -94,7 +94,7 @@ class Reader {
 
   size_t NewValue(const std::string& name, size_t count) {
     if (count > kMemory - used_) {
-      throw vendor::Error(TIMCL_UNSUPPORTED, "it needs more than the 1 GiB that Acme's chip has");
+      throw vendor::Error(TIMCL_UNSUPPORTED, "it needs more than the 64 MiB that Acme's chip has");
     }
     used_ += count;
     if (!names_.emplace(name, code_.values.size()).second) Fail("'" + name + "' is there already");
@@ -126,7 +126,7 @@ class Reader {
     throw vendor::Error(TIMCL_BAD_BINARY, "bytecode '" + line_.substr(0, 60) + "': " + why);
   }
 
-  static constexpr size_t kMemory = size_t{1} << 28;  // elements
+  static constexpr size_t kMemory = size_t{1} << 24;  // elements
 
   Code code_;
   std::string line_;

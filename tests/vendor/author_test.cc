@@ -123,6 +123,18 @@ TEST(VendorAuthor, AssetsReachTheDevice) {
   EXPECT_THAT(Sum(*context, options).Of({1, 2}), ElementsAre(-7, -14));
 }
 
+TEST(VendorAuthor, OtherShapesAreCompiledAnew) {
+  const auto context = With({ACME_NEXT});
+  const auto graph = context->CreateGraph();
+  const auto x = Input(graph, {2}), y = Output(graph, {});
+  Bind<ops::Add>(graph, {x, x}, {y});
+  ASSERT_TRUE(graph->Compile()) << graph->LastStatus().message();
+  ASSERT_TRUE(graph->Resize({{3}})) << graph->LastStatus().message();
+  ASSERT_TRUE(Write(x, std::vector<float>{1, 2, 3}) && graph->Run());
+  EXPECT_THAT(Read(y, 3), ElementsAre(2, 4, 6));
+  EXPECT_EQ(BackendOf(graph->Report(), "Add"), "Acme");
+}
+
 // Failures.
 
 TEST(VendorAuthor, ExceptionsBecomeTheErrorOfCompile) {

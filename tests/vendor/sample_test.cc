@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -235,13 +236,62 @@ TEST_F(AcmeDevice, RefusesWhatDoesNot) {
     SCOPED_TRACE(bad.lines);
     EXPECT_THAT(Words(bad.lines, TIMCL_BAD_BINARY), HasSubstr(bad.words));
   }
-  EXPECT_THAT(Words("input v9 99999999999\n", TIMCL_UNSUPPORTED), HasSubstr("more than the 1 GiB"));
+  EXPECT_THAT(Words("input v9 99999999999\n", TIMCL_UNSUPPORTED),
+              HasSubstr("more than the 64 MiB"));
   EXPECT_THAT(Load("", TIMCL_BAD_BINARY), HasSubstr("no bytecode of Acme's version 1"));
   EXPECT_THAT(Load("acme 2 for A100\n", TIMCL_BAD_BINARY),
               HasSubstr("no bytecode of Acme's version 1"));
   EXPECT_THAT(Load("acme 1 for A100\nentry other\nend\n", TIMCL_NOT_FOUND),
               HasSubstr("no entry 'main'"));
   EXPECT_THAT(Load("acme 1 for A100\nentry main\n", TIMCL_BAD_BINARY), HasSubstr("does not end"));
+}
+
+// Whatever is in the file: an error, or a program that stays within its memory.
+TEST_F(AcmeDevice, TakesAnyBytes) {
+  const std::string good =
+      "acme 1 for A100\nentry main\ninput v0 4\nconst v1 1 2 3 4\nconst v2 1 2\n"
+      "fc v3 v0 v1 v2\nrelu v4 v3\nadd v5 v4 v0\nclip v6 v5 0 1\noutput v6\nend\n";
+  const std::string letters = "0123456789 \n-.ev" + std::string(1, '\0');
+  const timcl_tensor four = {4};
+  std::mt19937 random(7);
+  int loaded = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = good;
+    for (size_t changes = 1 + random() % 4; changes > 0 && !text.empty(); --changes) {
+      const size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0:
+          text.erase(at, 1 + random() % 8);
+          break;
+        case 1:
+          text.insert(at, 1, letters[random() % letters.size()]);
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % text.size(), 12));
+          break;
+        default:
+          text[at] = letters[random() % letters.size()];
+      }
+    }
+    acme::Device device(vendor::Setup{&host_, {}, {}});
+    vendor::Program program;
+    program.code = {text.data(), text.size()};
+    program.entry = "main";
+    program.inputs = program.outputs = {{&host_, &four}};
+    try {
+      const auto context = device.Load(program);
+      float in[4] = {1, 2, 3, 4}, out[4] = {};
+      timcl_buffer buffer = {TIMCL_HEADER(timcl_buffer), TIMCL_BUFFER_HOST, in, sizeof(in)};
+      context->Bind(false, 0, buffer);
+      buffer.data = out;
+      context->Bind(true, 0, buffer);
+      context->Invoke();
+      ++loaded;
+    } catch (const vendor::Error& e) {
+      EXPECT_NE(e.what(), std::string());
+    }
+  }
+  EXPECT_GT(loaded, 100);
 }
 
 TEST_F(AcmeDevice, RunsWhatItsSdksCompiled) {
