@@ -109,7 +109,7 @@ class TIMCL_API Context {
   /// user: this context, its graphs, and operations that were made by name. `loaded` receives one
   /// entry. kNotFound: no such file; kPlugin: not a plugin, or others may write it;
   /// kVersionMismatch: made for another version; kAlreadyExists: its name, an operator or such a
-  /// half is there already, both origins are named. The default body answers kUnsupported, as below.
+  /// half is there already, both origins are named. Default bodies here answer kUnsupported.
   virtual Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr);
   /// Loads the files libtimcl_*.so of each directory, sorted by name; not those of folders in it.
   /// What comes first wins. A file that does not load stops nothing: it is in `scan`, or else in
