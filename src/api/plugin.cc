@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,12 +51,25 @@ Table Known(const Table* table) {
   return known;
 }
 
+/// Whether nobody else is in the group: one of the user's own name, as systems make for each user
+/// whose umask then lets groups write.
+bool IsPrivate(gid_t id) {
+  char names[2][4096];
+  struct passwd user, *own = nullptr;
+  struct group group, *its = nullptr;
+  if (getpwuid_r(geteuid(), &user, names[0], sizeof names[0], &own) != 0 || own == nullptr ||
+      getgrgid_r(id, &group, names[1], sizeof names[1], &its) != 0 || its == nullptr)
+    return false;
+  return user.pw_gid == id && std::string_view(user.pw_name) == group.gr_name &&
+         (group.gr_mem == nullptr || *group.gr_mem == nullptr);
+}
+
 /// Why somebody else than this user and root may write to a file or directory; "": nobody may.
 std::string WhoElse(const fs::path& path) {
   struct stat s {};
   if (stat(path.c_str(), &s) != 0) return std::generic_category().message(errno);
   if (s.st_uid != 0 && s.st_uid != geteuid()) return fmt::format("user {} owns it", s.st_uid);
-  if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+  if ((s.st_mode & S_IWOTH) != 0 || ((s.st_mode & S_IWGRP) != 0 && !IsPrivate(s.st_gid)))
     return fmt::format("its mode is {:o} (chmod go-w)", s.st_mode & 07777);
   return "";
 }

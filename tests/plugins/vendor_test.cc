@@ -10,6 +10,7 @@
 #include "plugins/mapped.h"
 #include "plugins/vendor_support.h"
 #include "tim/vx/delegate.h"
+#include "tim/vx/op_def.h"
 
 namespace tim::vx::test {
 namespace {
@@ -366,6 +367,30 @@ TEST_F(Vendor, NamesOfOtherBackends) {
   } else {
     EXPECT_TRUE(VendorContext({"vendor_opencl"}) != nullptr);
   }
+}
+
+TEST_F(Vendor, OperatorsAndABackendInOnePlugin) {
+  auto context = VendorContext({"both"});
+  EXPECT_NE(context->Ops().Find("test.both"), nullptr);
+  EXPECT_EQ(context->Backends().size(), 2u);
+  Mixed mixed(context);
+  const auto more = Output(mixed.graph, {4, 3});
+  mixed.graph->CreateOperation("test.both", {{"factor", 3.0}})->BindInput(mixed.x).BindOutput(more);
+  EXPECT_EQ(mixed.Of(), Expected());
+  EXPECT_EQ(mixed.Backends(), kTaken + std::string(" reference"));
+  EXPECT_EQ(Read(more, 12)[11], 3 * 1.75f);
+  // All or nothing.
+  context = VendorContext({});
+  const size_t ops = context->Ops().All().size();
+  Status s = context->LoadPlugin(Made("both_duplicate"));
+  EXPECT_EQ(s.code(), Code::kAlreadyExists);
+  EXPECT_THAT(s.message(), HasSubstr("operator 'Relu' of"));
+  EXPECT_EQ(context->Ops().All().size(), ops);
+  EXPECT_EQ(context->Backends().size(), 1u);
+  ASSERT_TRUE(context->LoadPlugin(Made("vendor")).ok());
+  s = context->LoadPlugin(Made("both"));
+  EXPECT_THAT(s.message(), HasSubstr("vendor 'acme' has a compiler already"));
+  EXPECT_EQ(context->Ops().All().size(), ops);
 }
 
 // Targets.

@@ -107,9 +107,9 @@ class TIMCL_API Context {
   /// operators in Ops(), or none. A compiler or a dispatcher becomes a backend of priority 0, named
   /// as its vendor; the other half, loaded later, joins it. The library is closed after its last
   /// user: this context, its graphs, and operations that were made by name. `loaded` receives one
-  /// entry. kNotFound: no such file; kPlugin: not a library, or not a plugin; kVersionMismatch:
-  /// made for another version; kAlreadyExists: its name or an operator is there already, both
-  /// origins are named. The default body answers kUnsupported, that of LoadPlugins too.
+  /// entry. kNotFound: no such file; kPlugin: not a plugin, or others may write it;
+  /// kVersionMismatch: made for another version; kAlreadyExists: its name, an operator or such a
+  /// half is there already, both origins are named. Default bodies here answer kUnsupported.
   virtual Status LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded = nullptr);
   /// Loads the files libtimcl_*.so of each directory, sorted by name; not those of folders in it.
   /// What comes first wins. A file that does not load stops nothing: it is in `scan`, or else in

@@ -239,7 +239,8 @@ typedef struct timcl_compiler_api {
   timcl_status (*partition)(void* compiler, const char* model, const timcl_graph* graph,
                             timcl_selection* selection);
   /* Compiles all parts of a graph together. Where that fails with TIMCL_UNSUPPORTED, it is called
-     for each part alone: the operators of the parts that fail then go to the next backend. */
+     for each part alone: the operators of the parts that fail then go to the next backend. What
+     partition selected for an equal graph may come from a cache: it was then not called before. */
   timcl_status (*compile)(void* compiler, const char* model, const timcl_graph* const* parts,
                           size_t num_parts, void** result);
   size_t (*num_modules)(void* result);

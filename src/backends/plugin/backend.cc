@@ -1,6 +1,8 @@
 // PluginBackend: Partition and Compile ask the vendor's compiler, Load its dispatcher.
 #include "backends/plugin/backend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,8 @@
 // Devices, contexts, and the memory that they are bound to.
 #include "backends/plugin/dispatch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

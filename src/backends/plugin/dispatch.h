@@ -15,7 +15,7 @@ namespace tim::vx::plugin {
 /// Calls a function of a plugin: what goes wrong names both.
 template <class F>
 Status Ask(const Origin& origin, const char* function, F f) {
-  return Ask(fmt::format("plugin '{}': {}", origin.name, function), f);
+  return Ask([&] { return "plugin '" + origin.name + "': " + function; }, f);
 }
 /// The same for a function that makes an object: there is none where it fails, whatever it wrote.
 template <class F>

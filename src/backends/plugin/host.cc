@@ -2,7 +2,9 @@
 // and indices beyond the end have answers.
 #include "backends/plugin/host.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <exception>
 #include <variant>
 
 #include "base/log.h"
@@ -37,7 +39,7 @@ void timcl_tensor::Retype(tim::vx::TensorType given) {
   }
 }
 
-timcl_graph::timcl_graph(const tim::vx::GraphView& given) : view(given) {
+timcl_graph::timcl_graph(const tim::vx::GraphView& view) {
   std::unordered_map<int, const timcl_tensor*> known;
   const auto add = [&](const TensorView& t) {
     return &tensors.emplace_back(static_cast<uint32_t>(t.id()), t.name(), t.type(), t.data());
@@ -352,6 +354,23 @@ const timcl_host_api& Host() { return kHost; }
 std::string& LastWords() {
   thread_local std::string words;
   return words;
+}
+
+Status Failed(const std::string& what, timcl_status status) {
+  const bool known = status > TIMCL_OK && status <= TIMCL_INTERNAL;
+  return Status::Error(known ? static_cast<Code>(status) : Code::kPlugin,
+                       fmt::format("{} failed{}{}", what,
+                                   known ? "" : fmt::format(" with the unknown status {}", status),
+                                   LastWords().empty() ? "" : ": " + LastWords()));
+}
+Status Threw(const std::string& what) {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return Status::Error(Code::kPlugin, fmt::format("{} threw: {}", what, e.what()));
+  } catch (...) {
+    return Status::Error(Code::kPlugin, fmt::format("{} threw an exception of unknown type", what));
+  }
 }
 
 }  // namespace tim::vx::plugin

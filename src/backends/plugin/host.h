@@ -3,11 +3,8 @@
 #ifndef TIMCL_BACKENDS_PLUGIN_HOST_H_
 #define TIMCL_BACKENDS_PLUGIN_HOST_H_
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,7 +41,6 @@ struct timcl_graph {
   explicit timcl_graph(const tim::vx::GraphView& view);
   timcl_graph(const timcl_graph&) = delete;
 
-  const tim::vx::GraphView view;
   std::vector<timcl_op> ops;
   std::unordered_map<const timcl_op*, size_t> index_of;
   std::deque<timcl_tensor> tensors;
@@ -83,25 +79,26 @@ const timcl_host_api& Host();
 /// What the plugin said last with set_error, on this thread, since the last Ask.
 std::string& LastWords();
 
-/// Calls into a plugin: the status that it returns, with the words that it left. `what` names the
-/// plugin, where the caller does not, and the function.
-template <class F>
-Status Ask(const std::string& what, F f) {
+/// "<what> failed: <the last words>".
+Status Failed(const std::string& what, timcl_status status);
+/// In a handler: "<what> threw: ...".
+Status Threw(const std::string& what);
+
+/// Calls into a plugin: the status that it returns, with the words that it left. `what()` names the
+/// function, and the plugin where the caller does not; it is asked for failures alone.
+template <class What, class F>
+auto Ask(What what, F f) -> decltype(Failed(what(), f())) {
   LastWords().clear();
-  timcl_status status = TIMCL_OK;
   try {
-    status = f();
-  } catch (const std::exception& e) {
-    return Status::Error(Code::kPlugin, fmt::format("{} threw: {}", what, e.what()));
+    const timcl_status status = f();
+    return status == TIMCL_OK ? Status() : Failed(what(), status);
   } catch (...) {
-    return Status::Error(Code::kPlugin, fmt::format("{} threw an exception of unknown type", what));
+    return Threw(what());
   }
-  if (status == TIMCL_OK) return Status();
-  const bool known = status > TIMCL_OK && status <= TIMCL_INTERNAL;
-  return Status::Error(known ? static_cast<Code>(status) : Code::kPlugin,
-                       fmt::format("{} failed{}{}", what,
-                                   known ? "" : fmt::format(" with the unknown status {}", status),
-                                   LastWords().empty() ? "" : ": " + LastWords()));
+}
+template <class F>
+Status Ask(const char* what, F f) {
+  return Ask([what] { return std::string(what); }, f);
 }
 
 /// What timcl_host_api::add_op adds to: the registry of timcl_ops_api::register_ops.
