@@ -297,8 +297,8 @@ typedef struct timcl_dispatch_api {
   /* Optional. Whether it runs what the SDK of this version compiled for this model. Without it, the
      versions must be equal. */
   timcl_status (*check_runtime)(void* device, const char* sdk_version, const char* model);
-  /* Optional: each asset of the graph, once, before the first context. Its bytes stay where they are
-     until the device is destroyed. */
+  /* Optional: each asset of the graph, once, before the first context. Its bytes stay where they
+     are until the device is destroyed. */
   timcl_status (*register_asset)(void* device, const char* name, const timcl_blob* asset);
   /* `live`: what live_handle of the same library gave, else null. `code` and the tensors (border of
      the part: inputs, then outputs) are valid until the context is destroyed.
