@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device.h"
+#include "nlohmann/json.hpp"
 
 struct timcl_tensor {
   size_t count;
@@ -85,6 +86,24 @@ TEST(VendorSample, OneLibrary) {
   const Ran ran = RunSample("");
   ExpectOnAcme(ran);
   EXPECT_THAT(ran.output, HasSubstr("libtimcl_acme.so: acme 1.0.0 of Acme, compiles executes\n"));
+}
+
+TEST(VendorSample, AppendsALineOfReport) {
+  const Folder folder;
+  const std::string file = folder.path() + "/report.json";
+  ASSERT_EQ(RunSample("--report " + file).status, 0);
+  std::ifstream lines(file);
+  std::string line, more;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_FALSE(std::getline(lines, more));
+  const auto report = nlohmann::json::parse(line);  // what scripts/samples.sh reads
+  EXPECT_EQ(report.at("sample"), "vendor");
+  EXPECT_NE(report.at("device"), "");
+  EXPECT_EQ(report.at("steps"), 3);
+  EXPECT_EQ(report.at("syncs"), 1);
+  EXPECT_LT(report.at("max_diff"), 1e-5);
+  EXPECT_EQ(report.at("ok"), true);
+  EXPECT_EQ(RunSample("--report " + folder.path()).status, 1) << "a folder cannot be written to";
 }
 
 TEST(VendorSample, TwoLibraries) {
