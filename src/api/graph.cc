@@ -316,13 +316,13 @@ Result<std::shared_ptr<const AssetTable>> ReadAssets(const CompileOption& option
 }  // namespace
 
 Status GraphImpl::DoCompile() {
+  report_ = CompileReport();  // of this compilation, whatever becomes of it
   if (!mistake_.ok()) {
     mistake_reported_ = true;
     return mistake_;
   }
   TIMCL_TRY(context_->LastStatus());
   if (op_vector_.empty()) return CheckNotEmpty();
-  report_ = CompileReport();
   report_.device = context_->DeviceName() +
                    (context_->device_reason().empty() ? "" : ": " + context_->device_reason());
   report_.warnings = context_->warnings();  // logged when the context was made

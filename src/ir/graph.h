@@ -126,8 +126,10 @@ struct PrintOptions {
 std::string Print(const Graph& graph, const PrintOptions& options = {});
 Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry);
 /// Graphviz drawing: ops as boxes, constants left out, edges labelled with their types.
-/// `cluster_of[node]` groups nodes.
-std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of = {});
+/// `cluster_of[node]` groups nodes; edges between groups say their bytes. `owner_of[node]` gives
+/// them colours, with a legend.
+std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of = {},
+                  const std::vector<std::string>& owner_of = {});
 
 }  // namespace tim::vx::ir
 #endif  // TIMCL_IR_GRAPH_H_
