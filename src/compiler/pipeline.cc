@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "compiler/compiled.h"
 #include "compiler/report.h"
 #include "ir/layout.h"
 
@@ -63,15 +64,6 @@ std::string LabelOf(const GraphView& view) {
   }
   return label;
 }
-
-/// The graph divided among the backends, each part compiled and loaded.
-struct Compiled : Division {
-  std::vector<GraphView> views;                    // by partition
-  std::vector<std::pair<size_t, size_t>> unit_of;  // by partition: backend, index among its own
-  std::vector<CompiledUnits> units;                // by backend
-  std::vector<LoadedUnits> loaded;                 // by backend
-  Excluded excluded;                               // what was tried before
-};
 
 CompileEnv EnvFor(const Backend& backend, const Options& options) {
   CompileEnv env = {options.fuse, options.alias, options.dump_dir};
@@ -212,8 +204,8 @@ void AdviseOfNames(const ir::Graph& graph, const OpRegistry& registry, const Opt
   advise(options.excludes, "excluded from");
 }
 
-/// Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
-/// now that it is known.
+}  // namespace
+
 Status AllocateOutputs(ir::Graph& graph) {
   for (ir::Value& v : graph.values()) {
     if (v.role != ir::Role::kOutput || v.producer < 0) continue;
@@ -239,6 +231,8 @@ Status AllocateOutputs(ir::Graph& graph) {
   return Status();
 }
 
+namespace {
+
 /// Notes what a backend refused of its own parts. kInternal when it refuses an op that it was not
 /// given.
 Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphView>& parts,
@@ -259,7 +253,8 @@ Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphVie
   return Status();
 }
 
-/// Compiles and loads the parts of one backend, unless it refuses some op after all.
+}  // namespace
+
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
                     LoadedUnits* loaded, CompileReport* report) {
@@ -309,6 +304,8 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
   }
   return Status();
 }
+
+namespace {
 
 /// "Add#1: taken by 'npu', which could not compile it: ..."
 std::string FellBack(const ir::Graph& graph, const RankedBackend& ranked, int id,
@@ -386,10 +383,12 @@ void Warn(const std::vector<std::string>& warnings, CompileReport* report) {
   }
 }
 
-/// Who runs each op and why, also when compilation stopped half-way.
-void ReportOps(const ir::Graph& graph, const Compiled& c, CompileReport* report) {
-  if (c.views.size() != c.partitions.size()) return;
-  ReportDivision(graph, c, c.views, report);
+}  // namespace
+
+void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+               const Compiled& c, CompileReport* report) {
+  if (c.views.size() != c.partitions.size()) return;  // compilation did not come that far
+  ReportDivision(graph, backends, c, c.views, report);
   for (size_t p = 0; p < c.unit_of.size(); ++p) {
     const auto [b, index] = c.unit_of[p];
     const CompiledUnits& u = c.units[b];
@@ -404,8 +403,6 @@ void ReportOps(const ir::Graph& graph, const Compiled& c, CompileReport* report)
   }
 }
 
-/// An op on the fallback backend, or on another than the one that took it, is a warning or an
-/// error, as the options say. What the caller chose is neither.
 Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
                       const Options& options, const Compiled& c, CompileReport* report) {
   for (const OpPlacement& place : report->ops) {
@@ -431,6 +428,8 @@ Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& 
   }
   return Status();
 }
+
+namespace {
 
 /// The loaded kernels with the memory that each looks at.
 std::vector<runtime::Step> MakeSteps(const ir::Graph& graph,
@@ -476,11 +475,42 @@ void Place(const std::vector<runtime::Step>& steps, ir::Graph* graph) {
 
 }  // namespace
 
+Result<std::unique_ptr<runtime::Executable>> Assemble(ir::Graph* graph,
+                                                      const std::vector<RankedBackend>& backends,
+                                                      const Options& options, Compiled* compiled,
+                                                      CompileReport* report) {
+  std::vector<std::shared_ptr<const kernel::Memory>> keep;
+  for (const ir::Value& v : graph->values()) {
+    if (v.storage != nullptr) keep.push_back(v.storage);
+  }
+  Stage stage(report, "prepare");
+  TIMCL_ASSIGN(auto executable,
+               runtime::Executable::Create(
+                   MakeSteps(*graph, backends, compiled), std::move(keep),
+                   [graph](const std::vector<runtime::Step>& steps) { Place(steps, graph); }));
+  stage.set_bytes(executable->arena_bytes());
+  for (size_t s = 0; s < executable->steps(); ++s)
+    Warn(executable->step(s).kernel->Warnings(), report);
+  Dumper(options.dump_dir).Write("plan.txt", executable->PlanText());
+  report->steps = executable->steps();
+  report->syncs = executable->syncs();
+  report->arena_bytes = executable->arena_bytes();
+  for (size_t b = 0; b < backends.size(); ++b) {
+    const CompiledUnits& u = compiled->units[b];
+    report->launches += u.launches;
+    report->constant_bytes += u.constant_bytes;
+    Warn(u.warnings, report);
+    report->programs_built += compiled->loaded[b].programs_built;
+    report->programs_from_cache += compiled->loaded[b].programs_from_cache;
+  }
+  return executable;
+}
+
 Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& shared,
                                                      const OpRegistry& registry,
                                                      const std::vector<RankedBackend>& given,
-                                                     const Options& options,
-                                                     CompileReport* report) {
+                                                     const Options& options, CompileReport* report,
+                                                     std::shared_ptr<Kept>* kept) {
   const Timer timer(&report->compile_ms);
   std::vector<RankedBackend> backends = given;
   std::vector<CompileEnv> envs;
@@ -508,7 +538,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   Compiled compiled;
   const Status divided =
       CompilePartitions(shared, registry, backends, envs, options, &compiled, report);
-  ReportOps(graph, compiled, report);
+  ReportOps(graph, backends, compiled, report);
   TIMCL_TRY(divided);
   AdviseOfLayouts(graph, true, &report->warnings);
   AdviseOfNames(graph, registry, options, &report->warnings);
@@ -516,29 +546,13 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   TIMCL_TRY(CheckFallbacks(graph, backends, options, compiled, report));
   if (dump.on()) dump.Write("graph.dot", Draw(graph, backends, compiled));
 
-  std::vector<std::shared_ptr<const kernel::Memory>> keep;
-  for (const ir::Value& v : graph.values()) {
-    if (v.storage != nullptr) keep.push_back(v.storage);
-  }
-  Stage prepare(report, "prepare");
-  TIMCL_ASSIGN(auto executable,
-               runtime::Executable::Create(
-                   MakeSteps(graph, backends, &compiled), std::move(keep),
-                   [&graph](const std::vector<runtime::Step>& steps) { Place(steps, &graph); }));
-  prepare.set_bytes(executable->arena_bytes());
-  for (size_t s = 0; s < executable->steps(); ++s)
-    Warn(executable->step(s).kernel->Warnings(), report);
-  if (dump.on()) dump.Write("plan.txt", executable->PlanText());
-  report->steps = executable->steps();
-  report->syncs = executable->syncs();
-  report->arena_bytes = executable->arena_bytes();
-  for (size_t b = 0; b < backends.size(); ++b) {
-    const CompiledUnits& u = compiled.units[b];
-    report->launches += u.launches;
-    report->constant_bytes += u.constant_bytes;
-    Warn(u.warnings, report);
-    report->programs_built += compiled.loaded[b].programs_built;
-    report->programs_from_cache += compiled.loaded[b].programs_from_cache;
+  TIMCL_ASSIGN(auto executable, Assemble(&graph, backends, options, &compiled, report));
+  if (kept != nullptr) {
+    // Only for the compilation itself: compilers' own objects, and code that is loaded by now.
+    compiled.assignment.kept.clear();
+    for (CompiledUnits& units : compiled.units) units.modules.clear();
+    *kept = std::make_shared<Kept>(
+        Kept{shared, std::move(backends), std::move(envs), options, std::move(compiled)});
   }
   return executable;
 }
@@ -557,7 +571,7 @@ Status Preview(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& regist
   TIMCL_TRY(CheckAllowed(*graph, backends, options, c.excluded));
   TIMCL_ASSIGN(static_cast<Division&>(c), std::move(division));
   c.views = ViewsOf(graph, c);
-  ReportOps(*graph, c, report);
+  ReportOps(*graph, backends, c, report);
   AdviseOfNames(*graph, registry, options, &report->warnings);
   if (drawing != nullptr) *drawing = Draw(*graph, backends, c);
   return CheckFallbacks(*graph, backends, options, c, report);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tim::vx::compiler {
 namespace {
@@ -25,7 +26,8 @@ Stage::Stage(CompileReport* report, std::string name) : report_(report) {
   if (it == stages.end()) stages.push_back({std::move(name)});
 }
 
-Stage::~Stage() {
+void Stage::End() {
+  if (std::exchange(ended_, true)) return;
   report_->stages[at_].ms +=
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
 }
@@ -45,8 +47,10 @@ void ReportBackends(const std::vector<RankedBackend>& backends, CompileReport* r
   }
 }
 
-void ReportDivision(const ir::Graph& graph, const Division& division,
-                    const std::vector<GraphView>& views, CompileReport* report) {
+void ReportDivision(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                    const Division& division, const std::vector<GraphView>& views,
+                    CompileReport* report) {
+  ReportBackends(backends, report);
   const Assignment& a = division.assignment;
   report->ops.clear();
   report->parts.clear();

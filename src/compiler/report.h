@@ -15,13 +15,15 @@ class Stage {
  public:
   Stage(CompileReport* report, std::string name);
   Stage(const Stage&) = delete;
-  ~Stage();
+  ~Stage() { End(); }
+  void End();
   /// Of a stage that runs again, the last counts.
   void set_bytes(uint64_t bytes) { report_->stages[at_].bytes = bytes; }
 
  private:
   CompileReport* report_;
   size_t at_;
+  bool ended_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -29,8 +31,9 @@ class Stage {
 void ReportBackends(const std::vector<RankedBackend>& backends, CompileReport* report);
 
 /// Who is to run each op, why, and what crosses the borders. Kernels are not known yet.
-void ReportDivision(const ir::Graph& graph, const Division& division,
-                    const std::vector<GraphView>& views, CompileReport* report);
+void ReportDivision(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                    const Division& division, const std::vector<GraphView>& views,
+                    CompileReport* report);
 
 /// One cluster per partition, one colour per backend.
 std::string Draw(const ir::Graph& graph, const std::vector<RankedBackend>& backends,

@@ -124,7 +124,9 @@ struct PrintOptions {
   size_t max_constant_bytes = 4096;
 };
 std::string Print(const Graph& graph, const PrintOptions& options = {});
-Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry);
+/// `elided`, unless it is null: constants whose data was elided are zeros, and counted there.
+Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry,
+                                     size_t* elided = nullptr);
 /// Graphviz drawing: ops as boxes, constants left out, edges labelled with their types.
 /// `cluster_of[node]` groups nodes; edges between groups say their bytes. `owner_of[node]` gives
 /// them colours, with a legend.
