@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/context.h"
+#include "api/table.h"
 #include "compiler/pipeline.h"
 #include "ir/graph.h"
 #include "tools/tools.h"
@@ -101,8 +102,7 @@ std::string ToText(const CompileReport& report) {
   std::string text;
   for (size_t p = 0; p < report.parts.size(); ++p) {
     const PartitionReport& part = report.parts[p];
-    text += fmt::format("partition {}: {}, {} op{}\n", p, part.backend, part.ops.size(),
-                        part.ops.size() == 1 ? "" : "s");
+    text += fmt::format("partition {}: {}, {}\n", p, part.backend, Count(part.ops.size(), "op"));
     text += fmt::format("  in:  {}, {} bytes\n", fmt::join(part.inputs, ", "), part.input_bytes);
     for (const size_t at : part.ops) {
       const OpPlacement& op = report.ops[at];
@@ -116,9 +116,9 @@ std::string ToText(const CompileReport& report) {
   }
   for (const std::string& warning : report.warnings) text += "warning: " + warning + "\n";
   for (const BackendReport& b : report.backends) {
-    text += b.passed_over.empty()
-                ? fmt::format("{}: {} ops in {} partitions\n", b.name, b.ops, b.partitions)
-                : fmt::format("{}: not asked, {}\n", b.name, b.passed_over);
+    text += b.passed_over.empty() ? fmt::format("{}: {} in {}\n", b.name, Count(b.ops, "op"),
+                                                Count(b.partitions, "partition"))
+                                  : fmt::format("{}: not asked, {}\n", b.name, b.passed_over);
   }
   return text;
 }
@@ -169,6 +169,7 @@ int Run(const Arguments& arguments) {
   if (const Status loaded = LoadPlugins(arguments, context.get()); !loaded.ok())
     return Fail(kPlugins, loaded.message());
   CompileReport report;
+  report.device = context->DeviceName();
   const auto backends = static_cast<ContextImpl&>(*context).backends(&report.warnings);
   if (!backends.ok()) return Fail(kPlugins, backends.status().message());
   for (const Choice& c : choices) {
@@ -186,8 +187,8 @@ int Run(const Arguments& arguments) {
   const std::shared_ptr<ir::Graph> graph = std::move(*parsed);
   if (graph->LiveNodes() == 0) return Fail(kBadModel, "the graph has no operations");
   if (elided != 0) {
-    fmt::print(stderr, "note: the data of {} constants was elided in the text; they are zeros\n",
-               elided);
+    fmt::print(stderr, "note: the data of {} was elided in the text: zeros stand for it\n",
+               Count(elided, "constant"));
   }
   for (const auto check : {+[](ir::Graph& g) { return ir::CheckInvariants(g, false); },
                            +[](ir::Graph& g) { return compiler::InferTypes(g); },
