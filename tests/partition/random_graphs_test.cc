@@ -366,6 +366,27 @@ TEST(ManyOps, EveryStrategyComesToItsEnd) {
   }
 }
 
+// Whatever is given back, the rest is answered for anew, here otherwise each time.
+TEST(ManyOps, WithLimitsAndFickleBackends) {
+  std::mt19937 random(14);
+  const std::shared_ptr<ir::Graph> graph = RandomGraph(random, 10000, true);
+  ASSERT_TRUE(InferTypes(*graph).ok());
+  for (const Random::Takes takes : {Random::Takes::kOps, Random::Takes::kSlices}) {
+    const std::vector<RankedBackend> backends = {{std::make_shared<Random>("one", takes, 1), 2},
+                                                 {std::make_shared<Random>("two", takes, 2), 1},
+                                                 Reference()};
+    Options options;
+    options.strategy = PartitionStrategy::kExecutionOrder;
+    options.min_ops = 4;
+    options.max_partitions = 50;
+    Excluded excluded;
+    const auto d = Divide(graph, Builtin(), backends, options, &excluded);
+    ASSERT_TRUE(d.ok()) << d.status().message();
+    CheckLimits(*graph, *d, options);
+    (void)CheckMembers(*graph, d->assignment, d->partitions);
+  }
+}
+
 // Every slice is a key of its own: what is done for each must not look at all others.
 TEST(ManyOps, InThousandsOfWholes) {
   std::mt19937 random(13);
