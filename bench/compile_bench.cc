@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "tim/vx/backend.h"
+#include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 #include "tim/vx/delegate.h"
 #include "tim/vx/graph.h"
@@ -49,6 +51,45 @@ void Tree(Graph& graph, int64_t ops) {
     level = std::move(next);
   }
 }
+
+/// All of one input.
+void Wide(Graph& graph, int64_t ops) {
+  const TensorPtr x = Make(graph, TensorAttribute::INPUT);
+  for (int64_t i = 0; i < ops; ++i)
+    graph.CreateOperation<ops::Relu>()->BindInput(x).BindOutput(
+        Make(graph, TensorAttribute::OUTPUT));
+}
+
+/// Takes every second op, so that two of them divide a graph as finely as it can be.
+class Half : public Backend {
+ public:
+  Half(std::string name, int which) : info_{std::move(name), "", "", "host"}, which_(which) {}
+  const BackendInfo& Info() const override { return info_; }
+  Status Partition(const GraphView& graph, Selection* selection) override {
+    for (const OpView& op : graph.Ops()) {
+      if (op.id() % 2 == which_) selection->Select(op);
+    }
+    return Status();
+  }
+  Status Compile(const std::vector<GraphView>& parts, const CompileEnv&,
+                 CompiledUnits* units) override {
+    units->modules.resize(1);
+    units->calls.resize(parts.size());
+    return Status();
+  }
+  Status Load(const std::vector<CodeModule>&, const std::vector<Call>& calls, const CompileEnv&,
+              LoadedUnits* units) override {
+    class Nothing : public kernel::Kernel {
+      Status Execute() override { return Status(); }
+    };
+    for (size_t i = 0; i < calls.size(); ++i) units->kernels.push_back(std::make_unique<Nothing>());
+    return Status();
+  }
+
+ private:
+  BackendInfo info_;
+  int which_;
+};
 
 /// Replaces every second op by a kernel of its own: as many partitions as ops.
 class EverySecond : public Delegate {
@@ -103,6 +144,27 @@ void Compile(benchmark::State& state, void (*build)(Graph&, int64_t), bool host_
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
+
+/// The time of the stage "partition" alone.
+void Partition(benchmark::State& state, void (*build)(Graph&, int64_t),
+               PartitionStrategy strategy) {
+  ContextOptions host;
+  host.host_only = true;
+  const auto context = Context::Create(host);
+  (void)context->AddBackend(std::make_shared<Half>("even", 0));
+  (void)context->AddBackend(std::make_shared<Half>("odd", 1));
+  for (auto _ : state) {
+    auto graph = context->CreateGraph(CompileOption().SetPartition(strategy));
+    build(*graph, state.range(0));
+    if (!graph->Compile()) return state.SkipWithError(graph->LastStatus().message().c_str());
+    for (const StageReport& s : graph->Report().stages) {
+      if (s.stage == "partition") state.SetIterationTime(s.ms / 1e3);
+    }
+    state.counters["partitions"] = static_cast<double>(graph->Report().partitions);
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
 void Sizes(benchmark::internal::Benchmark* b) {
   b->Arg(100)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisecond);
 }
@@ -111,6 +173,13 @@ BENCHMARK_CAPTURE(Compile, tree, Tree, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(Compile, chain_reference, Chain, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(Compile, tree_reference, Tree, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(Compile, chain_delegated, Chain, true, true)->Apply(Sizes);
+void Manual(benchmark::internal::Benchmark* b) { b->UseManualTime()->Apply(Sizes); }
+BENCHMARK_CAPTURE(Partition, chain, Chain, PartitionStrategy::kConvex)->Apply(Manual);
+BENCHMARK_CAPTURE(Partition, tree, Tree, PartitionStrategy::kConvex)->Apply(Manual);
+BENCHMARK_CAPTURE(Partition, wide, Wide, PartitionStrategy::kConvex)->Apply(Manual);
+BENCHMARK_CAPTURE(Partition, tree_in_order, Tree, PartitionStrategy::kExecutionOrder)
+    ->Apply(Manual);
+BENCHMARK_CAPTURE(Partition, wide_per_op, Wide, PartitionStrategy::kPerOp)->Apply(Manual);
 
 }  // namespace
 

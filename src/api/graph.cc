@@ -353,13 +353,13 @@ Status GraphImpl::CompileLowered(const Lowered& lowered, CompileReport* report,
 }
 
 Status GraphImpl::DoCompile() {
+  report_ = EmptyReport();  // of this compilation, whatever becomes of it
   if (!mistake_.ok()) {
     mistake_reported_ = true;
     return mistake_;
   }
   TIMCL_TRY(context_->LastStatus());
   if (op_vector_.empty()) return CheckNotEmpty();
-  report_ = EmptyReport();
   commits_.clear();
   run_memory_.clear();
   executable_.reset();

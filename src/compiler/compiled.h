@@ -14,9 +14,7 @@
 namespace tim::vx::compiler {
 
 /// The graph divided among the backends, each part compiled and loaded.
-struct Compiled {
-  Assignment assignment;
-  std::vector<Partition> partitions;
+struct Compiled : Division {
   std::vector<GraphView> views;                    // by partition
   std::vector<std::pair<size_t, size_t>> unit_of;  // by partition: backend, index among its own
   std::vector<CompiledUnits> units;                // by backend
@@ -38,12 +36,15 @@ struct Kept {
 /// the rest then counts for nothing.
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
-                    LoadedUnits* loaded);
+                    LoadedUnits* loaded, CompileReport* report);
 
-/// Who runs each op, and why. An op on the fallback backend is a warning or an error, as the
-/// options say.
-Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
-                 const Options& options, const Compiled& c, CompileReport* report);
+/// Who runs each op and why, also when compilation stopped half-way.
+void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+               const Compiled& c, CompileReport* report);
+/// An op on the fallback backend, or on another than the one that took it, is a warning or an
+/// error, as the options say. What the caller chose is neither. ReportOps was called.
+Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                      const Options& options, const Compiled& c, CompileReport* report);
 
 /// Plans memory for the kernels of `compiled`, which it takes, prepares them, and fills in what the
 /// report says of all that.

@@ -11,34 +11,74 @@
 namespace tim::vx::compiler {
 namespace {
 
-/// Index of the backend that pins name for this op, or -1. kNotFound when the pinned backend does
-/// not exist.
-Result<int> PinnedTo(const OpView& op, const std::vector<RankedBackend>& backends,
-                     const Options& options) {
-  for (const auto& [what, name] : options.pins) {
-    if (what != op.name() && what != op.kind()) continue;
-    for (size_t b = 0; b < backends.size(); ++b) {
-      if (backends[b].backend->Info().name == name) return static_cast<int>(b);
-    }
-    std::string known;
-    for (const auto& b : backends) known += (known.empty() ? "" : ", ") + b.backend->Info().name;
-    return op.Error(Code::kNotFound,
-                    fmt::format("it is pinned to backend '{}'; there are: {}", name, known));
+/// What the options ask for one op.
+struct Wish {
+  int pin = -1;                         // index of a backend; -1: none
+  std::map<int, std::string> excludes;  // index of a backend -> by which name or kind
+};
+
+/// kNotFound when there is no such backend.
+Result<int> BackendNamed(const OpView& op, const char* placed, const std::string& name,
+                         const std::vector<RankedBackend>& backends) {
+  std::string known;
+  for (size_t b = 0; b < backends.size(); ++b) {
+    const std::string& has = backends[b].backend->Info().name;
+    if (has == name) return static_cast<int>(b);
+    known += (known.empty() ? "" : ", ") + has;
   }
-  return -1;
+  return op.Error(Code::kNotFound,
+                  fmt::format("it is {} backend '{}'; there are: {}", placed, name, known));
 }
 
-/// Why backend `b` is not even asked about an op that is pinned to `pin` (-1: to none); "": it is.
-std::string WhyNotOffered(int id, int b, int pin, const std::vector<RankedBackend>& backends,
-                          const Excluded& excluded) {
-  if (pin >= 0 && pin != b)
-    return fmt::format("pinned to '{}'", backends[static_cast<size_t>(pin)].backend->Info().name);
+Result<Wish> WishFor(const OpView& op, const std::vector<RankedBackend>& backends,
+                     const Options& options) {
+  Wish wish;
+  const auto by_name = [&](const std::string& what) { return !what.empty() && what == op.name(); };
+  // A pin by name counts before one of the whole kind.
+  const std::pair<std::string, std::string>* pin = nullptr;
+  for (const auto& one : options.pins) {
+    if (by_name(one.first) || (pin == nullptr && one.first == op.kind())) pin = &one;
+    if (by_name(one.first)) break;
+  }
+  if (pin != nullptr) {
+    TIMCL_ASSIGN(wish.pin, BackendNamed(op, "pinned to", pin->second, backends));
+  }
+  for (const auto& [what, name] : options.excludes) {
+    if (!by_name(what) && what != op.kind()) continue;
+    TIMCL_ASSIGN(const int b, BackendNamed(op, "excluded from", name, backends));
+    if (b == wish.pin) {
+      return op.Error(Code::kInvalidArgument,
+                      fmt::format("it is pinned to backend '{}', as '{}', and excluded from it, as "
+                                  "'{}'",
+                                  name, pin->first, what));
+    }
+    wish.excludes.try_emplace(b, what);
+  }
+  return wish;
+}
+
+/// Why a backend is not even asked about an op; text "": it is.
+struct Reason {
+  std::string text;
+  bool choice = false;  // the caller's, not a failure
+};
+Reason WhyNotOffered(int id, int b, const Wish& wish, const std::vector<RankedBackend>& backends,
+                     const Excluded& excluded, const Excluded& limited) {
+  if (wish.pin >= 0 && wish.pin != b) {
+    const std::string& name = backends[static_cast<size_t>(wish.pin)].backend->Info().name;
+    return {fmt::format("pinned to '{}'", name), true};
+  }
+  if (const auto it = wish.excludes.find(b); it != wish.excludes.end())
+    return {fmt::format("the options exclude '{}' from it", it->second), true};
   if (const std::string& why = backends[static_cast<size_t>(b)].passed_over; !why.empty())
-    return why;
-  const auto tried = excluded.find(id);
-  if (tried == excluded.end()) return "";
-  const auto failure = tried->second.find(b);
-  return failure == tried->second.end() ? "" : failure->second.detail();
+    return {why, false};
+  for (const Excluded* tried : {&excluded, &limited}) {
+    const auto op = tried->find(id);
+    if (op == tried->end()) continue;
+    const auto failure = op->second.find(b);
+    if (failure != op->second.end()) return {failure->second.detail(), tried == &limited};
+  }
+  return {};
 }
 
 /// No backend takes the ops `left`: every refusal of each. Where a backend tried and failed, its
@@ -63,7 +103,7 @@ Status NobodyRuns(const ir::Graph& graph, const std::set<int>& left, size_t ops,
 
 Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegistry& registry,
                           const std::vector<RankedBackend>& backends, const Options& options,
-                          const Excluded& excluded) {
+                          const Excluded& excluded, const Excluded& limited) {
   ir::Graph& graph = *shared;
   for (int round = 0; round <= kMaxExpansions; ++round) {
     TIMCL_ASSIGN(const std::vector<int> order, graph.TopologicalOrder());
@@ -72,9 +112,15 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
     a.partition_index_of.assign(graph.nodes().size(), 0);
     a.reason_of.resize(graph.nodes().size());
     a.refusals_of.resize(graph.nodes().size());
-    std::map<int, int> pin_of;
+    a.failure_of.resize(graph.nodes().size());
+    const auto refuse = [&](int id, const std::string& backend, const Reason& why) {
+      const size_t n = static_cast<size_t>(id);
+      a.refusals_of[n].push_back(fmt::format("{}: {}", backend, why.text));
+      if (!why.choice && a.failure_of[n].empty()) a.failure_of[n] = a.refusals_of[n].back();
+    };
+    std::map<int, Wish> wishes;
     for (int id : order) {
-      TIMCL_ASSIGN(pin_of[id], PinnedTo(graph.view(id), backends, options));
+      TIMCL_ASSIGN(wishes[id], WishFor(graph.view(id), backends, options));
     }
     std::set<int> left(order.begin(), order.end()), to_expand;
     for (size_t b = 0; b < backends.size() && !left.empty(); ++b) {
@@ -82,12 +128,12 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
       std::vector<int> offered;
       for (int id : order) {
         if (left.count(id) == 0 || to_expand.count(id) != 0) continue;
-        const std::string why =
-            WhyNotOffered(id, static_cast<int>(b), pin_of.at(id), backends, excluded);
-        if (why.empty()) {
+        const Reason why =
+            WhyNotOffered(id, static_cast<int>(b), wishes.at(id), backends, excluded, limited);
+        if (why.text.empty()) {
           offered.push_back(id);
         } else {
-          a.refusals_of[static_cast<size_t>(id)].push_back(fmt::format("{}: {}", name, why));
+          refuse(id, name, why);
         }
       }
       if (offered.empty()) continue;
@@ -109,14 +155,13 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
         if (answer.selected) {
           a.backend_of[n] = static_cast<int>(b);
           a.partition_index_of[n] = answer.partition_index;
-          a.reason_of[n] = pin_of.at(id) >= 0         ? "pinned"
+          a.reason_of[n] = wishes.at(id).pin >= 0     ? kPinned
                            : a.refusals_of[n].empty() ? "first choice"
                                                       : a.refusals_of[n].front();
           left.erase(id);
           continue;
         }
-        a.refusals_of[n].push_back(
-            fmt::format("{}: {}", name, answer.why.empty() ? "not selected" : answer.why));
+        refuse(id, name, {answer.why.empty() ? "not selected" : answer.why, false});
         if (answer.expand && graph.node(id).def->expand != nullptr) to_expand.insert(id);
       }
     }
@@ -322,12 +367,42 @@ std::vector<Partition> Schedule(const Units& u, Key start) {
   return partitions;
 }
 
+/// One fixed order: that of the ops in the graph, as far as wholes allow. `merge`: neighbours of
+/// one key are one partition.
+std::vector<Partition> InOrder(const Units& u, bool merge) {
+  std::set<int> ready;
+  std::vector<int> waiting;
+  for (size_t i = 0; i < u.units.size(); ++i) {
+    waiting.push_back(u.units[i].waiting);
+    if (waiting[i] == 0) ready.insert(static_cast<int>(i));
+  }
+  std::vector<Partition> partitions;
+  const Unit* before = nullptr;
+  while (!ready.empty()) {
+    const Unit& one = u.units[static_cast<size_t>(*ready.begin())];
+    ready.erase(ready.begin());
+    const bool joins =
+        merge && before != nullptr && !before->whole && !one.whole && before->key == one.key;
+    if (!joins) partitions.push_back({one.key.first, {}});
+    partitions.back().nodes.insert(partitions.back().nodes.end(), one.nodes.begin(),
+                                   one.nodes.end());
+    before = &one;
+    for (int r : one.readers) {
+      if (--waiting[static_cast<size_t>(r)] == 0) ready.insert(r);
+    }
+  }
+  return partitions;
+}
+
 }  // namespace
 
-std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment) {
+std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment,
+                             PartitionStrategy strategy) {
   const auto order = graph.TopologicalOrder();
   if (!order.ok()) return {};
   const Units u = Contract(graph, *order, assignment, {});
+  std::vector<Partition> best = InOrder(u, strategy != PartitionStrategy::kPerOp);
+  if (strategy != PartitionStrategy::kConvex) return best;
   std::set<Key> starts;
   for (const Unit& unit : u.units) {
     if (!unit.whole) starts.insert(unit.key);
@@ -335,14 +410,86 @@ std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignmen
   if (starts.empty()) starts.insert({0, 0});
   // Which key goes first can matter, so each is tried; of many, some.
   constexpr size_t kMostStarts = 8;
-  std::vector<Partition> best;
   size_t tried = 0;
   for (const Key& start : starts) {
     if (tried++ == kMostStarts) break;
     std::vector<Partition> partitions = Schedule(u, start);
-    if (best.empty() || partitions.size() < best.size()) best = std::move(partitions);
+    if (partitions.size() < best.size()) best = std::move(partitions);
   }
   return best;
+}
+
+namespace {
+
+/// What the limits of the options take from the first backend that is beyond them; the next one may
+/// well be within, with what it is given then.
+Excluded BeyondLimits(const ir::Graph& graph, const Division& d,
+                      const std::vector<RankedBackend>& backends, const Options& options) {
+  Excluded beyond;
+  std::vector<std::vector<const Partition*>> of(backends.size());
+  for (const Partition& p : d.partitions) of[static_cast<size_t>(p.backend)].push_back(&p);
+  const auto pinned = [&](const Partition* p) {
+    return std::any_of(p->nodes.begin(), p->nodes.end(), [&](int id) {
+      return d.assignment.reason_of[static_cast<size_t>(id)] == kPinned;
+    });
+  };
+  for (size_t b = 0; b < backends.size() && beyond.empty(); ++b) {
+    if (backends[b].own) continue;
+    std::vector<const Partition*>& mine = of[b];
+    const auto give_back = [&](const Partition& p, const std::string& why) {
+      for (int id : p.nodes)
+        beyond[id][static_cast<int>(b)] = Status::Error(Code::kUnsupported, why);
+    };
+    const auto ops = [&](const Partition& p) {
+      std::string text = graph.view(p.nodes.front()).label();
+      if (p.nodes.size() > 1) text += " to " + graph.view(p.nodes.back()).label();
+      return fmt::format("{} op{} ({})", p.nodes.size(), p.nodes.size() == 1 ? "" : "s", text);
+    };
+    // A pin says more than a general wish for large partitions.
+    for (const Partition* p : mine) {
+      if (p->nodes.size() >= options.min_ops || pinned(p)) continue;
+      give_back(*p,
+                fmt::format("min_ops is {}, and this partition has {}", options.min_ops, ops(*p)));
+    }
+    const size_t most = options.max_partitions;
+    if (!beyond.empty() || most == 0 || mine.size() <= most) continue;
+    // But how many partitions a backend can hold may be beyond all wishes.
+    std::stable_sort(mine.begin(), mine.end(), [&](const Partition* x, const Partition* y) {
+      const bool first = pinned(x), second = pinned(y);
+      return first != second ? first : x->nodes.size() > y->nodes.size();
+    });
+    for (size_t i = most; i < mine.size(); ++i) {
+      give_back(*mine[i], fmt::format("max_partitions is {}, and of its {} partitions this one of "
+                                      "{} is among the smallest {}",
+                                      most, mine.size(), ops(*mine[i]), mine.size() - most));
+    }
+  }
+  return beyond;
+}
+
+}  // namespace
+
+Result<Division> Divide(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
+                        const std::vector<RankedBackend>& backends, const Options& options,
+                        Excluded* excluded) {
+  const auto add = [](const Excluded& more, Excluded* to) {
+    for (const auto& [id, why] : more) (*to)[id].insert(why.begin(), why.end());
+  };
+  // Every round takes something from a backend, so there is a last one.
+  for (Excluded limited;;) {
+    Division d;
+    TIMCL_ASSIGN(d.assignment, Assign(graph, registry, backends, options, *excluded, limited));
+    TIMCL_TRY(ir::CheckInvariants(*graph, true));
+    if (const Excluded apart = CannotRunAsOne(*graph, d.assignment, backends); !apart.empty()) {
+      add(apart, excluded);
+      limited.clear();  // what was too much may fit now
+      continue;
+    }
+    d.partitions = Group(*graph, d.assignment, options.strategy);
+    const Excluded beyond = BeyondLimits(*graph, d, backends, options);
+    if (beyond.empty()) return d;
+    add(beyond, &limited);
+  }
 }
 
 }  // namespace tim::vx::compiler

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "compiler/compiled.h"
+#include "compiler/report.h"
 #include "ir/layout.h"
 
 namespace tim::vx::compiler {
@@ -103,6 +104,38 @@ Status Begin(const Options& options, std::vector<RankedBackend>* backends,
           others.empty() ? "there is none of any vendor" : "there are those of: " + others));
 }
 
+/// Begin; what the report says of backends, also when one fails.
+Status BeginAll(const Options& options, std::vector<RankedBackend>* backends,
+                std::vector<CompileEnv>* envs, CompileReport* report) {
+  const Stage stage(report, "partition");
+  const Status begun = Begin(options, backends, envs);
+  ReportBackends(*backends, report);
+  return begun;
+}
+
+uint64_t ConstantBytes(const ir::Graph& graph) {
+  uint64_t bytes = 0;
+  for (const ir::Value& v : graph.values()) {
+    if (v.role == ir::Role::kConstant && v.storage != nullptr) bytes += v.storage->bytes();
+  }
+  return bytes;
+}
+
+/// Tells how long it lived.
+class Timer {
+ public:
+  explicit Timer(double* ms) : ms_(ms) {}
+  Timer(const Timer&) = delete;
+  ~Timer() {
+    const auto now = std::chrono::steady_clock::now();
+    *ms_ = std::chrono::duration<double, std::milli>(now - start_).count();
+  }
+
+ private:
+  double* ms_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 /// What the ops themselves find odd, without being wrong.
 void Advise(const ir::Graph& graph, std::vector<std::string>* warnings) {
   for (size_t id = 0; id < graph.nodes().size(); ++id) {
@@ -147,6 +180,28 @@ void AdviseOfLayouts(const ir::Graph& graph, bool parts, std::vector<std::string
                      : ": layout arguments have no effect on their own; "
                        "tim::transform::LayoutInference makes a graph that obeys them"));
   base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
+}
+
+/// Pins and excludes that mean nothing here: a misspelt name would go unnoticed. A kind that this
+/// graph does not have is no mistake.
+void AdviseOfNames(const ir::Graph& graph, const OpRegistry& registry, const Options& options,
+                   std::vector<std::string>* warnings) {
+  const auto advise = [&](const auto& asked, const char* does) {
+    for (const auto& [what, backend] : asked) {
+      const bool known =
+          registry.Find(what) != nullptr ||
+          std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                      [&](const auto& n) { return n.name == what || n.def->name == what; });
+      if (known) continue;
+      warnings->push_back(
+          fmt::format("'{}' is {} '{}', but it is no operation of the graph and no "
+                      "kind of operations",
+                      what, does, backend));
+      base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
+    }
+  };
+  advise(options.pins, "pinned to");
+  advise(options.excludes, "excluded from");
 }
 
 }  // namespace
@@ -202,10 +257,16 @@ Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphVie
 
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
-                    LoadedUnits* loaded) {
+                    LoadedUnits* loaded, CompileReport* report) {
   Backend& backend = *ranked.backend;
   const std::string& name = backend.Info().name;
-  TIMCL_TRY(backend.Compile(parts, env, units));
+  {
+    Stage stage(report, "compile: " + name);
+    TIMCL_TRY(backend.Compile(parts, env, units));
+    uint64_t bytes = units->constant_bytes;
+    for (const CodeModule& module : units->modules) bytes += module.bytes.size();
+    stage.set_bytes(bytes);
+  }
   TIMCL_TRY(Exclude(units->refusals, parts, index, name, excluded));
   if (!units->refusals.empty()) return Status();
   if (units->calls.size() != parts.size()) {
@@ -223,6 +284,7 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
     for (const TensorView& t : parts[p].Inputs()) call.inputs.push_back({t.name(), t.type()});
     for (const TensorView& t : parts[p].Outputs()) call.outputs.push_back({t.name(), t.type()});
   }
+  const Stage stage(report, "load: " + name);
   TIMCL_TRY(backend.Load(units->modules, units->calls, env, loaded));
   TIMCL_TRY(Exclude(loaded->refusals, parts, index, name, excluded));
   for (const auto& [call, why] : loaded->refused_calls) {
@@ -253,7 +315,7 @@ std::string FellBack(const ir::Graph& graph, const RankedBackend& ranked, int id
 }
 
 /// Where fallbacks are forbidden, what a backend gives back is an error. For those of this library
-/// ReportOps has rules of its own.
+/// CheckFallbacks has rules of its own.
 Status CheckAllowed(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
                     const Options& options, const Excluded& excluded) {
   if (options.fallback != Fallback::kForbid) return Status();
@@ -268,30 +330,34 @@ Status CheckAllowed(const ir::Graph& graph, const std::vector<RankedBackend>& ba
   return Status();
 }
 
+std::vector<GraphView> ViewsOf(const std::shared_ptr<ir::Graph>& graph, const Division& division) {
+  std::vector<std::vector<int>> pieces;
+  for (const Partition& p : division.partitions) pieces.push_back(p.nodes);
+  return GraphView::Divide(graph, pieces);
+}
+
 /// Assigns, groups, compiles and loads. An op that its backend cannot compile or load after all
 /// goes to the next one: everything is then done again without that pair.
 Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
                          const std::vector<RankedBackend>& backends,
-                         const std::vector<CompileEnv>& envs, const Options& options, Compiled* c) {
-  Excluded excluded;
+                         const std::vector<CompileEnv>& envs, const Options& options, Compiled* c,
+                         CompileReport* report) {
+  Excluded& excluded = c->excluded;
   for (bool again = true; again;) {
     again = false;
-    *c = Compiled();
-    TIMCL_ASSIGN(c->assignment, Assign(graph, registry, backends, options, excluded));
-    TIMCL_TRY(ir::CheckInvariants(*graph, true));
-    const Excluded apart = CannotRunAsOne(*graph, c->assignment, backends);
-    for (const auto& [id, why] : apart) excluded[id].insert(why.begin(), why.end());
-    again = !apart.empty();
-    if (again) {
+    c->units.clear();
+    c->loaded.clear();
+    c->unit_of.clear();
+    c->views.clear();
+    {
+      const Stage stage(report, "partition");
+      auto division = Divide(graph, registry, backends, options, &excluded);
       TIMCL_TRY(CheckAllowed(*graph, backends, options, excluded));
-      continue;
+      TIMCL_ASSIGN(static_cast<Division&>(*c), std::move(division));
+      c->views = ViewsOf(graph, *c);
     }
-    c->partitions = Group(*graph, c->assignment);
     c->units.resize(backends.size());
     c->loaded.resize(backends.size());
-    std::vector<std::vector<int>> pieces;
-    for (const Partition& p : c->partitions) pieces.push_back(p.nodes);
-    c->views = GraphView::Divide(graph, pieces);
     std::vector<std::vector<GraphView>> parts(backends.size());
     for (size_t p = 0; p < c->partitions.size(); ++p) {
       const size_t b = static_cast<size_t>(c->partitions[p].backend);
@@ -300,15 +366,13 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     }
     for (size_t b = 0; b < backends.size() && !again; ++b) {
       if (parts[b].empty()) continue;
-      const Status compiled =
-          CompileParts(backends[b], b, parts[b], envs[b], &excluded, &c->units[b], &c->loaded[b]);
-      TIMCL_TRY(compiled);
+      TIMCL_TRY(CompileParts(backends[b], b, parts[b], envs[b], &excluded, &c->units[b],
+                             &c->loaded[b], report));
       again = !c->units[b].refusals.empty() || !c->loaded[b].refusals.empty() ||
               !c->loaded[b].refused_calls.empty();
       if (again) TIMCL_TRY(CheckAllowed(*graph, backends, options, excluded));
     }
   }
-  c->excluded = std::move(excluded);
   return Status();
 }
 
@@ -321,47 +385,45 @@ void Warn(const std::vector<std::string>& warnings, CompileReport* report) {
 
 }  // namespace
 
-Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
-                 const Options& options, const Compiled& c, CompileReport* report) {
-  report->ops.clear();
-  report->fallbacks.clear();
-  report->partitions = c.partitions.size();
-  for (size_t p = 0; p < c.partitions.size(); ++p) {
-    const size_t b = c.unit_of[p].first;
+void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+               const Compiled& c, CompileReport* report) {
+  if (c.views.size() != c.partitions.size()) return;  // compilation did not come that far
+  ReportDivision(graph, backends, c, c.views, report);
+  for (size_t p = 0; p < c.unit_of.size(); ++p) {
+    const auto [b, index] = c.unit_of[p];
     const CompiledUnits& u = c.units[b];
-    const std::string& name = backends[b].backend->Info().name;
-    for (int id : c.partitions[p].nodes) {
-      OpPlacement place;
-      const OpView op = graph.view(id);
-      place.op = op.label();
-      place.id = id;
-      place.kind = std::string(op.kind());
-      place.origin = op.def().origin;
-      place.part_of = graph.PartOf(id);
-      place.backend = name;
-      if (const auto it = u.kernel_of.find(id); it != u.kernel_of.end()) place.kernel = it->second;
-      place.reason = c.assignment.reason_of[static_cast<size_t>(id)];
-      place.refusals = c.assignment.refusals_of[static_cast<size_t>(id)];
-      if (const auto it = u.refused_kernels.find(id); it != u.refused_kernels.end()) {
+    if (index < u.calls.size()) report->parts[p].note = u.calls[index].note;
+    for (size_t at : report->parts[p].ops) {
+      OpPlacement& place = report->ops[at];
+      if (const auto it = u.kernel_of.find(place.id); it != u.kernel_of.end())
+        place.kernel = it->second;
+      if (const auto it = u.refused_kernels.find(place.id); it != u.refused_kernels.end())
         place.refusals.insert(place.refusals.end(), it->second.begin(), it->second.end());
-      }
-      if (backends[b].fallback && !place.refusals.empty() && place.reason != "pinned") {
-        const std::string text =
-            fmt::format("{} runs on the fallback backend '{}': {}", place.op, name, place.reason);
-        if (options.fallback == Fallback::kForbid)
-          return Status::Error(Code::kUnsupported, text).AtOp(place.op);
-        if (options.fallback == Fallback::kWarn) Warn({text}, report);
-      }
-      if (const auto tried = c.excluded.find(id); tried != c.excluded.end()) {
-        for (const auto& [before, why] : tried->second) {
-          const RankedBackend& ranked = backends[static_cast<size_t>(before)];
-          if (ranked.own) continue;
-          report->fallbacks.push_back(
-              fmt::format("{}; '{}' runs it now", FellBack(graph, ranked, id, why), name));
-          if (options.fallback == Fallback::kWarn) Warn({report->fallbacks.back()}, report);
-        }
-      }
-      report->ops.push_back(std::move(place));
+    }
+  }
+}
+
+Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
+                      const Options& options, const Compiled& c, CompileReport* report) {
+  for (const OpPlacement& place : report->ops) {
+    const size_t b =
+        static_cast<size_t>(c.partitions[static_cast<size_t>(place.partition)].backend);
+    const std::string& failure = c.assignment.failure_of[static_cast<size_t>(place.id)];
+    if (backends[b].fallback && !failure.empty() && place.reason != kPinned) {
+      const std::string text =
+          fmt::format("{} runs on the fallback backend '{}': {}", place.op, place.backend, failure);
+      if (options.fallback == Fallback::kForbid)
+        return Status::Error(Code::kUnsupported, text).AtOp(place.op);
+      if (options.fallback == Fallback::kWarn) Warn({text}, report);
+    }
+    const auto tried = c.excluded.find(place.id);
+    if (tried == c.excluded.end()) continue;
+    for (const auto& [before, why] : tried->second) {
+      const RankedBackend& ranked = backends[static_cast<size_t>(before)];
+      if (ranked.own) continue;
+      report->fallbacks.push_back(fmt::format(
+          "{}; '{}' runs it now", FellBack(graph, ranked, place.id, why), place.backend));
+      if (options.fallback == Fallback::kWarn) Warn({report->fallbacks.back()}, report);
     }
   }
   return Status();
@@ -421,10 +483,12 @@ Result<std::unique_ptr<runtime::Executable>> Assemble(ir::Graph* graph,
   for (const ir::Value& v : graph->values()) {
     if (v.storage != nullptr) keep.push_back(v.storage);
   }
+  Stage stage(report, "prepare");
   TIMCL_ASSIGN(auto executable,
                runtime::Executable::Create(
                    MakeSteps(*graph, backends, compiled), std::move(keep),
                    [graph](const std::vector<runtime::Step>& steps) { Place(steps, graph); }));
+  stage.set_bytes(executable->arena_bytes());
   for (size_t s = 0; s < executable->steps(); ++s)
     Warn(executable->step(s).kernel->Warnings(), report);
   Dumper(options.dump_dir).Write("plan.txt", executable->PlanText());
@@ -447,7 +511,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
                                                      const std::vector<RankedBackend>& given,
                                                      const Options& options, CompileReport* report,
                                                      std::shared_ptr<Kept>* kept) {
-  const auto start = std::chrono::steady_clock::now();
+  const Timer timer(&report->compile_ms);
   std::vector<RankedBackend> backends = given;
   std::vector<CompileEnv> envs;
   ir::Graph& graph = *shared;
@@ -455,32 +519,34 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   Dumper dump(options.dump_dir);
   dump.Graph("built", graph);
   TIMCL_TRY(ir::CheckInvariants(graph, false));
-  TIMCL_TRY(InferTypes(graph));
-  Advise(graph, &report->warnings);
-  AdviseOfLayouts(graph, false, &report->warnings);
-  TIMCL_TRY(AllocateOutputs(graph));
-  dump.Graph("infer_types", graph);
-  TIMCL_TRY(FoldConstants(graph));
-  dump.Graph("fold", graph);
-  TIMCL_TRY(Begin(options, &backends, &envs));
-  Compiled compiled;
-  TIMCL_TRY(CompilePartitions(shared, registry, backends, envs, options, &compiled));
-  AdviseOfLayouts(graph, true, &report->warnings);
-  dump.Graph("partition", graph);
-  TIMCL_TRY(ReportOps(graph, backends, options, compiled, report));
-  if (dump.on()) {
-    std::vector<std::string> clusters(graph.nodes().size());
-    for (size_t p = 0; p < compiled.partitions.size(); ++p) {
-      const std::string& name = backends[compiled.unit_of[p].first].backend->Info().name;
-      for (int id : compiled.partitions[p].nodes)
-        clusters[static_cast<size_t>(id)] = fmt::format("{} {}", name, p);
-    }
-    dump.Write("graph.dot", ir::ToDot(graph, clusters));
+  {
+    const Stage stage(report, "infer types");
+    TIMCL_TRY(InferTypes(graph));
+    Advise(graph, &report->warnings);
+    AdviseOfLayouts(graph, false, &report->warnings);
+    TIMCL_TRY(AllocateOutputs(graph));
   }
+  dump.Graph("infer_types", graph);
+  {
+    Stage stage(report, "fold");
+    const uint64_t before = ConstantBytes(graph);
+    TIMCL_TRY(FoldConstants(graph));
+    stage.set_bytes(ConstantBytes(graph) - before);
+  }
+  dump.Graph("fold", graph);
+  TIMCL_TRY(BeginAll(options, &backends, &envs, report));
+  Compiled compiled;
+  const Status divided =
+      CompilePartitions(shared, registry, backends, envs, options, &compiled, report);
+  ReportOps(graph, backends, compiled, report);
+  TIMCL_TRY(divided);
+  AdviseOfLayouts(graph, true, &report->warnings);
+  AdviseOfNames(graph, registry, options, &report->warnings);
+  dump.Graph("partition", graph);
+  TIMCL_TRY(CheckFallbacks(graph, backends, options, compiled, report));
+  if (dump.on()) dump.Write("graph.dot", Draw(graph, backends, compiled));
 
   TIMCL_ASSIGN(auto executable, Assemble(&graph, backends, options, &compiled, report));
-  report->compile_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (kept != nullptr) {
     // Only for the compilation itself: compilers' own objects, and code that is loaded by now.
     compiled.assignment.kept.clear();
@@ -490,6 +556,26 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
         Kept{shared, std::move(backends), std::move(envs), options, std::move(compiled)});
   }
   return executable;
+}
+
+Status Preview(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
+               const std::vector<RankedBackend>& given, const Options& options,
+               CompileReport* report, std::string* drawing) {
+  const Timer timer(&report->compile_ms);
+  std::vector<RankedBackend> backends = given;
+  std::vector<CompileEnv> envs;
+  if (graph->ops() == nullptr) graph->set_ops(std::make_shared<const OpRegistry>(registry));
+  TIMCL_TRY(BeginAll(options, &backends, &envs, report));
+  const Stage stage(report, "partition");
+  Compiled c;
+  auto division = Divide(graph, registry, backends, options, &c.excluded);
+  TIMCL_TRY(CheckAllowed(*graph, backends, options, c.excluded));
+  TIMCL_ASSIGN(static_cast<Division&>(c), std::move(division));
+  c.views = ViewsOf(graph, c);
+  ReportOps(*graph, backends, c, report);
+  AdviseOfNames(*graph, registry, options, &report->warnings);
+  if (drawing != nullptr) *drawing = Draw(*graph, backends, c);
+  return CheckFallbacks(*graph, backends, options, c, report);
 }
 
 }  // namespace tim::vx::compiler

@@ -90,6 +90,8 @@ struct Assignment {
   std::vector<int> partition_index_of;
   std::vector<std::string> reason_of;
   std::vector<std::vector<std::string>> refusals_of;
+  /// The first refusal that was no choice of the caller's (pins, excludes, limits); "": none.
+  std::vector<std::string> failure_of;
   /// Backend and partition index of ops that run as one: Selection::Whole.
   std::set<std::pair<int, int>> wholes;
   /// What backends want to find again when they compile: Selection::Keep.
@@ -97,10 +99,13 @@ struct Assignment {
 };
 /// excluded[node][backend]: why that backend, which had selected the node, could not compile it.
 using Excluded = std::map<int, std::map<int, Status>>;
-/// Asks the backends in order; expands what they want expanded, and asks again.
+/// The reason of what is pinned.
+inline constexpr char kPinned[] = "pinned";
+/// Asks the backends in order; expands what they want expanded, and asks again. `limited`: what
+/// they are not to have although they would take it, as the caller set limits.
 Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
                           const std::vector<RankedBackend>& backends, const Options& options,
-                          const Excluded& excluded);
+                          const Excluded& excluded, const Excluded& limited = {});
 
 /// The ops of wholes that cannot run as one, as another op would have to run between them; with
 /// that op as the reason. Where wholes stand in each other's way, the one whose backend was asked
@@ -113,10 +118,28 @@ struct Partition {
   std::vector<int> nodes;  // topological order
 };
 /// Groups nodes of equal backend and partition index. The partitions, in the order given, form a
-/// schedule: a list scheduler stays with one backend while it has ready ops, so every partition is
-/// a contiguous piece of a topological order, which makes them jointly acyclic and lets
-/// disconnected ops share one. A whole is one partition; CannotRunAsOne found nothing.
-std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment);
+/// schedule: each is a contiguous piece of a topological order, which makes them jointly acyclic
+/// and lets disconnected ops share one. kConvex: a list scheduler that stays with one backend while
+/// it has ready ops. A whole is one partition; CannotRunAsOne found nothing.
+std::vector<Partition> Group(const ir::Graph& graph, const Assignment& assignment,
+                             PartitionStrategy strategy = PartitionStrategy::kConvex);
+
+struct Division {
+  Assignment assignment;
+  std::vector<Partition> partitions;
+};
+/// Assigns and groups; again without what cannot run as one, which is added to `excluded`, and
+/// without what is beyond the limits of the options, until nothing is.
+Result<Division> Divide(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
+                        const std::vector<RankedBackend>& backends, const Options& options,
+                        Excluded* excluded);
+
+/// What Compile would do, as far as it can be told without compiling: a backend may still refuse
+/// what it selects here. Of a graph whose types are inferred; fills the report likewise, and
+/// `drawing`, unless it is null.
+Status Preview(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& registry,
+               const std::vector<RankedBackend>& backends, const Options& options,
+               CompileReport* report, std::string* drawing = nullptr);
 
 }  // namespace tim::vx::compiler
 #endif  // TIMCL_COMPILER_PIPELINE_H_

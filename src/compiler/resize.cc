@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/compiled.h"
+#include "compiler/report.h"
 
 namespace tim::vx::compiler {
 namespace {
@@ -97,14 +98,14 @@ Status SelectAgain(Kept* kept, size_t b, const Again& again) {
   return Status();
 }
 
-Status CompileAgain(Kept* kept, size_t b, const Again& again) {
+Status CompileAgain(Kept* kept, size_t b, const Again& again, CompileReport* report) {
   Compiled& c = kept->compiled;
   TIMCL_TRY(SelectAgain(kept, b, again));
   Excluded excluded;
   CompiledUnits units;
   LoadedUnits loaded;
-  TIMCL_TRY(
-      CompileParts(kept->backends[b], b, again.views, kept->envs[b], &excluded, &units, &loaded));
+  TIMCL_TRY(CompileParts(kept->backends[b], b, again.views, kept->envs[b], &excluded, &units,
+                         &loaded, report));
   if (!excluded.empty()) return excluded.begin()->second.begin()->second;
   CompiledUnits& known = c.units[b];
   for (size_t i = 0; i < again.partitions.size(); ++i) {
@@ -176,6 +177,7 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
   }
   std::vector<Again> again(kept->backends.size());
   for (LoadedUnits& units : c.loaded) units.programs_built = units.programs_from_cache = 0;
+  Stage stage(report, "resize");
   for (size_t p = 0; p < c.partitions.size(); ++p) {
     const auto [b, index] = c.unit_of[p];
     bool anew = false;
@@ -194,10 +196,12 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
     again[b].partitions.push_back(p);
     again[b].views.push_back(c.views[p]);
   }
+  stage.End();
   for (size_t b = 0; b < again.size(); ++b) {
-    if (!again[b].partitions.empty()) TIMCL_TRY(CompileAgain(kept, b, again[b]));
+    if (!again[b].partitions.empty()) TIMCL_TRY(CompileAgain(kept, b, again[b], report));
   }
-  TIMCL_TRY(ReportOps(*kept->graph, kept->backends, kept->options, c, report));
+  ReportOps(*kept->graph, kept->backends, c, report);
+  TIMCL_TRY(CheckFallbacks(*kept->graph, kept->backends, kept->options, c, report));
   TIMCL_ASSIGN(*executable, Assemble(kept->graph.get(), kept->backends, kept->options, &c, report));
   c.assignment.kept.clear();
   for (CompileEnv& env : kept->envs) env.keep->clear();

@@ -1,6 +1,8 @@
 // ToDot: the graph as a Graphviz drawing.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -15,6 +17,12 @@ std::string EdgeText(const Value& v) {
   return v.name.empty() ? type : v.name + "\n" + type;
 }
 
+/// Hue, saturation, value: as many pale colours as are asked for, neighbours far apart.
+std::string Colour(size_t index) {
+  const double turn = static_cast<double>(index) * 0.618034;
+  return fmt::format("{:.3f} 0.300 1.000", turn - std::floor(turn));
+}
+
 /// The composed node of the user that this one is a part of; -1: it is the user's own.
 int WholeOf(const Graph& graph, int id) {
   int whole = -1;
@@ -25,8 +33,21 @@ int WholeOf(const Graph& graph, int id) {
 
 }  // namespace
 
-std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of) {
+std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of,
+                  const std::vector<std::string>& owner_of) {
   std::string out = "digraph timcl {\n  node [shape=box, fontname=\"Helvetica\"];\n";
+  // Owners in the order of their first nodes, so that each keeps its colour.
+  std::vector<std::string> owners;
+  const auto fill = [&](size_t id) -> std::string {
+    if (id >= owner_of.size() || owner_of[id].empty()) return "";
+    const auto at = std::find(owners.begin(), owners.end(), owner_of[id]);
+    const size_t index = static_cast<size_t>(at - owners.begin());
+    if (at == owners.end()) owners.push_back(owner_of[id]);
+    return fmt::format(", style=filled, fillcolor=\"{}\"", Colour(index));
+  };
+  const auto cluster = [&](int id) {
+    return static_cast<size_t>(id) < cluster_of.size() ? cluster_of[static_cast<size_t>(id)] : "";
+  };
   std::map<std::string, std::vector<size_t>> clusters;
   for (size_t id = 0; id < graph.nodes().size(); ++id) {
     if (!graph.nodes()[id].dead)
@@ -50,7 +71,8 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
         const std::string label =
             fmt::format("{}#{}{}{}", n.def != nullptr ? n.def->name : "?", n.number, n.part,
                         n.name.empty() ? "" : "\n" + n.name);
-        out += fmt::format("{}n{} [label={}];\n", drawn ? "    " : "  ", id, text::Quoted(label));
+        out += fmt::format("{}n{} [label={}{}];\n", drawn ? "    " : "  ", id, text::Quoted(label),
+                           fill(id));
       }
       if (whole >= 0) out += "  }\n";
     }
@@ -73,10 +95,20 @@ std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of
       if (value.role == Role::kInput) {
         out += fmt::format("  v{} -> n{};\n", v, id);
       } else if (value.producer >= 0) {
-        out += fmt::format("  n{} -> n{} [label={}];\n", value.producer, id,
-                           text::Quoted(EdgeText(value)));
+        const bool border = cluster(value.producer) != cluster(static_cast<int>(id));
+        const std::string bytes = border ? fmt::format("\n{} bytes", value.type.bytes()) : "";
+        out += fmt::format("  n{} -> n{} [label={}{}];\n", value.producer, id,
+                           text::Quoted(EdgeText(value) + bytes), border ? ", penwidth=2" : "");
       }
     }
+  }
+  if (!owners.empty()) {
+    out += "  subgraph cluster_legend {\n    label=\"backends\";\n";
+    for (size_t i = 0; i < owners.size(); ++i) {
+      out += fmt::format("    legend{} [label={}, style=filled, fillcolor=\"{}\"];\n", i,
+                         text::Quoted(owners[i]), Colour(i));
+    }
+    out += "  }\n";
   }
   return out + "}\n";
 }

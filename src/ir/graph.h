@@ -124,10 +124,14 @@ struct PrintOptions {
   size_t max_constant_bytes = 4096;
 };
 std::string Print(const Graph& graph, const PrintOptions& options = {});
-Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry);
+/// `elided`, unless it is null: constants whose data was elided are zeros, and counted there.
+Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry,
+                                     size_t* elided = nullptr);
 /// Graphviz drawing: ops as boxes, constants left out, edges labelled with their types.
-/// `cluster_of[node]` groups nodes.
-std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of = {});
+/// `cluster_of[node]` groups nodes; edges between groups say their bytes. `owner_of[node]` gives
+/// them colours, with a legend.
+std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of = {},
+                  const std::vector<std::string>& owner_of = {});
 
 }  // namespace tim::vx::ir
 #endif  // TIMCL_IR_GRAPH_H_

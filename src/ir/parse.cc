@@ -27,7 +27,8 @@
 //   shape     = integers
 //   data      = "{" number { "," number } "}"    stored numbers (f16 and f32: the values)
 //             | 'x"' hex digits '"'              bytes, for every dtype
-//             | "elided"                         printed, but does not read back
+//             | "elided"                         printed, but does not read back (Parse can take
+//                                                it for zeros)
 //   name      = string with the escapes \" \\ \n \xNN
 //
 // Inputs and outputs get no memory here: their shapes come from the text and may be of any size.
@@ -57,7 +58,8 @@ std::optional<DataType> DataTypeOf(std::string_view name) {
 
 class Parser {
  public:
-  Parser(std::string_view text, const OpRegistry& registry) : text_(text), registry_(registry) {}
+  Parser(std::string_view text, const OpRegistry& registry, size_t* elided)
+      : text_(text), registry_(registry), elided_(elided) {}
 
   Result<std::unique_ptr<Graph>> Run() {
     while (true) {
@@ -310,6 +312,20 @@ class Parser {
     return Status();
   }
 
+  Status StoreZeros(Value* v, size_t at) {
+    auto bytes = v->type.CheckedBytes();
+    if (!bytes.ok()) return BadAt(at, bytes.status().detail(), bytes.status().code());
+    // The text is small, whatever it says; all of it together stays within reason.
+    if (*bytes <= kMostZeros - zeros_) v->storage = base::Storage::Allocate(*bytes);
+    if (v->storage == nullptr) {
+      return BadAt(at, fmt::format("no memory for {} bytes of a constant", *bytes),
+                   Code::kOutOfMemory);
+    }
+    zeros_ += *bytes;
+    ++*elided_;
+    return Status();
+  }
+
   template <class T>
   Status StoreNumbers(Value* v) {
     const size_t at = at_;
@@ -330,6 +346,7 @@ class Parser {
     if (v->infer_shape) return Bad("a constant has a shape of its own");
     if (BitsOf(v->type.dtype) == 0) return Bad("a constant has a data type");
     if (TakeWord("elided")) {
+      if (elided_ != nullptr) return StoreZeros(v, start);
       return BadAt(start,
                    "the data of this constant was elided when the graph was printed "
                    "(PrintOptions::max_constant_bytes)");
@@ -555,6 +572,9 @@ class Parser {
 
   std::string_view text_;
   const OpRegistry& registry_;
+  size_t* const elided_;
+  static constexpr size_t kMostZeros = size_t{64} << 30;
+  size_t zeros_ = 0;
   size_t at_ = 0;
   std::map<Integer, Defined> values_;
   std::vector<Op> ops_;
@@ -562,8 +582,10 @@ class Parser {
 
 }  // namespace
 
-Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry) {
-  auto graph = Parser(text, registry).Run();
+Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& registry,
+                                     size_t* elided) {
+  if (elided != nullptr) *elided = 0;
+  auto graph = Parser(text, registry, elided).Run();
   if (graph.ok()) (*graph)->set_ops(std::make_shared<const OpRegistry>(registry));
   return graph;
 }

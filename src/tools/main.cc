@@ -15,11 +15,11 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     const std::vector<Command> commands = {
         tim::vx::tools::AddDevices(app), tim::vx::tools::AddOps(app), tim::vx::tools::AddCache(app),
-        tim::vx::tools::AddInfo(app)};
+        tim::vx::tools::AddInfo(app), tim::vx::tools::AddPartition(app)};
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-      return app.exit(e);
+      return app.exit(e) == 0 ? 0 : tim::vx::tools::kUsage;
     }
     const std::vector<CLI::App*> all = app.get_subcommands([](const CLI::App*) { return true; });
     for (size_t i = 0; i < commands.size(); ++i) {

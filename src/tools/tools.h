@@ -24,7 +24,16 @@ struct OpAlias {
 };
 extern const OpAlias kOpAliases[];
 
-/// The exit status: 0, or 1 with a text on stderr.
+/// Exit statuses. Any but the first comes with a text on stderr.
+enum Exit {
+  kDone = 0,
+  kUsage = 1,  ///< the command line; also what fits none of the others
+  kBadModel = 2,
+  kPlugins = 3,
+  kCannotCompile = 4,
+  kMismatch = 5,
+  kIo = 6,
+};
 using Command = std::function<int()>;
 
 /// `timcl devices`: every OpenCL device, which one is chosen, and why not the others.
@@ -33,6 +42,8 @@ Command AddDevices(CLI::App& app);
 Command AddCache(CLI::App& app);
 /// `timcl info`: plugins, and the files that are none.
 Command AddInfo(CLI::App& app);
+/// `timcl partition`: who would run what of a graph, and why.
+Command AddPartition(CLI::App& app);
 /// `timcl ops`: the operator table.
 Command AddOps(CLI::App& app);
 

@@ -358,9 +358,51 @@ TEST(Dot, BoxesEdgesAndClusters) {
                              "    n0 [label=\"Add#0\\na\\\"b\"];"));
   EXPECT_THAT(dot, HasSubstr("label=\"reference 1\""));
   EXPECT_THAT(dot, HasSubstr("v0 -> n0;"));
-  EXPECT_THAT(dot, HasSubstr("n0 -> n1 [label=\"f32[2]\"];"));
+  EXPECT_THAT(dot, HasSubstr("n0 -> n1 [label=\"f32[2]\\n8 bytes\", penwidth=2];"));
   EXPECT_THAT(dot, HasSubstr("n1 -> v3;"));
   EXPECT_THAT(dot, ::testing::Not(HasSubstr("v1")));  // constants are left out
+  EXPECT_THAT(dot, ::testing::Not(HasSubstr("legend")));
+}
+
+TEST(Dot, OneColourPerOwner) {
+  const auto graph = MustParse(
+      "%0 = input f32[2]\n%1 = Relu(%0) : f32[2]\n%2 = Abs(%1) : f32[2]\n%3 = Neg(%2) : f32[2]\n"
+      "%4 = Square(%3) : output f32[2]\n");
+  const std::string dot =
+      ToDot(*graph, {"one 0", "two \"2\" 1", "one 2", "one 2"}, {"one", "two \"2\"", "one", "one"});
+  const std::string one = ", style=filled, fillcolor=\"0.000 0.300 1.000\"];",
+                    two = ", style=filled, fillcolor=\"0.618 0.300 1.000\"];";
+  for (const char* node : {"n0 [label=\"Relu#0\"", "n2 [label=\"Neg#2\"", "n3 [label=\"Square#3\"",
+                           "legend0 [label=\"one\""})
+    EXPECT_THAT(dot, HasSubstr(node + one));
+  for (const char* node : {"n1 [label=\"Abs#1\"", "legend1 [label=\"two \\\"2\\\"\""})
+    EXPECT_THAT(dot, HasSubstr(node + two));
+  EXPECT_THAT(dot, HasSubstr("subgraph cluster_legend {"));
+  EXPECT_THAT(dot, HasSubstr("n1 -> n2 [label=\"f32[2]\\n8 bytes\", penwidth=2];"));
+  EXPECT_THAT(dot, HasSubstr("n2 -> n3 [label=\"f32[2]\"];")) << "inside of a partition";
+}
+
+// For tools that look at the shape of a graph alone.
+TEST(Text, ElidedConstantsAsZeros) {
+  const std::string text =
+      "%0 = input f32[2]\n%1 = constant \"w\" f32[2] elided\n%2 = constant u8[3] elided\n"
+      "%3 = Add(%0, %1) : output f32[2]\n";
+  EXPECT_THAT(Parse(text, Builtin()).status().message(),
+              HasSubstr("line 2, column 26: the data of this constant was elided"));
+  size_t elided = 7;
+  const auto graph = Parse(text, Builtin(), &elided);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(elided, 2u);
+  ASSERT_NE((*graph)->value(1).storage, nullptr);
+  const auto* w = static_cast<const float*>((*graph)->value(1).storage->data());
+  EXPECT_EQ(w[0], 0.0f);
+  EXPECT_EQ(w[1], 0.0f);
+  EXPECT_EQ(Parse("%0 = constant f32[4000000000,4000000000] elided\n", Builtin(), &elided)
+                .status()
+                .code(),
+            Code::kInvalidShape);
+  EXPECT_EQ(Parse("%0 = constant f32[200000,200000] elided\n", Builtin(), &elided).status().code(),
+            Code::kOutOfMemory);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
 #include <random>
@@ -79,22 +78,68 @@ std::vector<RankedBackend> DrawBackends(std::mt19937& random) {
   return backends;
 }
 
-/// The partitions as Compile makes them. The number of sets that cannot run as one is added to
-/// `refused`.
-Result<std::vector<Partition>> Divide(const std::shared_ptr<ir::Graph>& graph,
-                                      const std::vector<RankedBackend>& backends, Assignment* a,
-                                      size_t* refused) {
-  Excluded excluded;
-  for (;;) {
-    TIMCL_ASSIGN(*a, Assign(graph, Builtin(), backends, {}, excluded));
-    const Excluded apart = CannotRunAsOne(*graph, *a, backends);
-    if (apart.empty()) return Group(*graph, *a);
-    for (const auto& [id, why] : apart) {
-      excluded[id].insert(why.begin(), why.end());
-      EXPECT_THAT(why.begin()->second.detail(), ::testing::HasSubstr("cannot run as one"));
+constexpr PartitionStrategy kStrategies[] = {
+    PartitionStrategy::kConvex, PartitionStrategy::kExecutionOrder, PartitionStrategy::kPerOp};
+
+/// Any strategy with any limits, excludes and a pin.
+Options DrawOptions(std::mt19937& random) {
+  Options options;
+  options.fallback = Fallback::kAllow;
+  options.strategy = kStrategies[random() % 3];
+  options.max_partitions = random() % 2 == 0 ? 0 : 1 + random() % 4;
+  options.min_ops = random() % 2 == 0 ? 1 : 1 + random() % 4;
+  if (random() % 4 == 0) options.excludes.emplace_back("Relu", random() % 2 == 0 ? "one" : "two");
+  if (random() % 4 == 0) options.excludes.emplace_back("Add", "one");
+  return options;
+}
+
+/// What the options promise of backends that are not the library's own.
+void CheckLimits(const ir::Graph& graph, const Division& d, const Options& options) {
+  size_t count[2] = {0, 0};
+  for (const Partition& p : d.partitions) {
+    if (p.backend == 2) continue;  // the reference
+    ++count[p.backend];
+    EXPECT_GE(p.nodes.size(), options.min_ops);
+    for (int id : p.nodes) {
+      for (const auto& [kind, name] : options.excludes)
+        EXPECT_FALSE(graph.node(id).def->name == kind && name == (p.backend == 0 ? "one" : "two"));
     }
-    ++*refused;
   }
+  if (options.max_partitions != 0) {
+    EXPECT_LE(std::max(count[0], count[1]), options.max_partitions);
+  }
+  // The reason of whoever comes second is the first refusal.
+  for (size_t id = 0; id < graph.nodes().size(); ++id) {
+    const auto& refusals = d.assignment.refusals_of[id];
+    EXPECT_EQ(d.assignment.reason_of[id], refusals.empty() ? "first choice" : refusals[0]);
+    EXPECT_EQ(refusals.size(), At(d.assignment.backend_of[id]));
+  }
+}
+
+/// What each strategy promises, beside what all of them do.
+void CheckStrategy(const ir::Graph& graph, const Division& d, PartitionStrategy strategy) {
+  const auto key = [&](const Partition& p) {
+    return std::make_pair(p.backend, d.assignment.partition_index_of[At(p.nodes[0])]);
+  };
+  const auto whole = [&](const Partition& p) { return d.assignment.wholes.count(key(p)) != 0; };
+  const auto& parts = d.partitions;
+  const auto in_order = Group(graph, d.assignment, PartitionStrategy::kExecutionOrder);
+  if (strategy == PartitionStrategy::kConvex) {
+    EXPECT_LE(parts.size(), in_order.size());
+    return;
+  }
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (strategy == PartitionStrategy::kPerOp) {
+      EXPECT_TRUE(whole(parts[p]) || parts[p].nodes.size() == 1);
+    } else if (p > 0 && key(parts[p - 1]) == key(parts[p])) {
+      EXPECT_TRUE(whole(parts[p])) << "neighbours that could be one";
+    }
+  }
+  if (!d.assignment.wholes.empty()) return;
+  // Without wholes the order is that of the graph.
+  std::vector<int> order;
+  for (const Partition& p : parts) order.insert(order.end(), p.nodes.begin(), p.nodes.end());
+  EXPECT_EQ(order, *graph.TopologicalOrder());
 }
 
 /// Each op is in one partition, with ops of its own backend and index; a whole is a partition.
@@ -158,6 +203,29 @@ void CheckOutline(const std::shared_ptr<ir::Graph>& graph, const std::vector<Par
   for (const Partition& p : parts) pieces.push_back(p.nodes);
   const std::vector<GraphView> views = GraphView::Divide(graph, pieces);
   std::vector<std::multiset<int>> inputs(parts.size()), outputs(parts.size());
+  for (size_t p = 0; p < parts.size(); ++p) {
+    // In the order of first use.
+    std::vector<int> first_use, listed;
+    for (int id : parts[p].nodes) {
+      for (int v : graph->node(id).inputs) {
+        const ir::Value& value = graph->value(v);
+        const bool inside =
+            value.producer >= 0 && part_of[At(value.producer)] == static_cast<int>(p);
+        if (inside || value.role == ir::Role::kConstant) continue;
+        if (std::find(first_use.begin(), first_use.end(), v) == first_use.end())
+          first_use.push_back(v);
+      }
+    }
+    for (const TensorView& t : views[p].Inputs()) listed.push_back(t.id());
+    EXPECT_EQ(listed, first_use);
+    // Constants are the graph's own, not copies.
+    for (const OpView& op : views[p].Ops()) {
+      for (size_t i = 0; i < op.num_inputs(); ++i) {
+        if (!op.in(i).is_const()) continue;
+        EXPECT_EQ(op.in(i).data(), graph->value(op.in(i).id()).storage->data());
+      }
+    }
+  }
   std::vector<std::multiset<int>> wanted_in(parts.size()), wanted_out(parts.size());
   for (size_t p = 0; p < parts.size(); ++p) {
     for (const TensorView& t : views[p].Inputs()) inputs[p].insert(t.id());
@@ -184,38 +252,52 @@ void CheckOutline(const std::shared_ptr<ir::Graph>& graph, const std::vector<Par
 
 TEST(RandomGraphs, PartitionsAreJointlyAcyclicAndTheirBordersFit) {
   std::mt19937 random(11);
-  size_t wholes = 0, refused = 0, partitions = 0;
+  size_t wholes = 0, refused = 0, partitions = 0, limited = 0;
   for (int round = 0; round < 10000; ++round) {
     const std::shared_ptr<ir::Graph> graph =
         RandomGraph(random, 1 + static_cast<int>(random() % 24), round % 2 == 0);
     ASSERT_TRUE(InferTypes(*graph).ok());
     const auto backends = DrawBackends(random);
-    Assignment a;
-    const auto parts = Divide(graph, backends, &a, &refused);
-    ASSERT_TRUE(parts.ok()) << parts.status().message();
-    const std::vector<int> part_of = CheckMembers(*graph, a, *parts);
+    const Options options = DrawOptions(random);
+    Excluded excluded;
+    const auto d = Divide(graph, Builtin(), backends, options, &excluded);
+    ASSERT_TRUE(d.ok()) << d.status().message();
+    const std::vector<int> part_of = CheckMembers(*graph, d->assignment, d->partitions);
     ASSERT_FALSE(HasFailure()) << "round " << round << "\n" << ir::Print(*graph);
-    CheckQuotient(*graph, part_of, parts->size());
-    CheckOutline(graph, *parts, part_of);
+    CheckQuotient(*graph, part_of, d->partitions.size());
+    CheckOutline(graph, d->partitions, part_of);
+    CheckLimits(*graph, *d, options);
+    CheckStrategy(*graph, *d, options.strategy);
     ASSERT_FALSE(HasFailure()) << "round " << round << "\n" << ir::Print(*graph);
-    wholes += a.wholes.size();
-    partitions += parts->size();
+    for (const auto& [id, why] : excluded)
+      EXPECT_THAT(why.begin()->second.detail(), ::testing::HasSubstr("cannot run as one"));
+    refused += excluded.empty() ? 0 : 1;
+    wholes += d->assignment.wholes.size();
+    partitions += d->partitions.size();
+    for (const auto& refusals : d->assignment.refusals_of) {
+      for (const std::string& r : refusals)
+        limited += r.find("min_ops is") != std::string::npos ||
+                           r.find("max_partitions is") != std::string::npos
+                       ? 1
+                       : 0;
+    }
   }
-  std::printf("%zu partitions, %zu wholes, %zu times some could not run as one\n", partitions,
-              wholes, refused);
+  std::printf(
+      "%zu partitions, %zu wholes, %zu times some could not run as one, %zu ops given back\n",
+      partitions, wholes, refused, limited);
   EXPECT_GT(wholes, 10000u);
   EXPECT_GT(refused, 1000u);
+  EXPECT_GT(limited, 10000u);
 }
 
 TEST(RandomGraphs, ValuesAreThoseOfOneBackend) {
   std::mt19937 random(12);
-  Options options;
-  options.fallback = Fallback::kAllow;
   size_t parts = 0;
   for (int round = 0; round < 10000; ++round) {
     const auto graph = RandomGraph(random, 1 + static_cast<int>(random() % 24), round % 2 == 0);
     CompileReport alone, mixed;
-    const auto expected = RunCopy(*graph, {Reference()}, options, &alone);
+    const auto expected = RunCopy(*graph, {Reference()}, {}, &alone);
+    const Options options = DrawOptions(random);
     const auto got = RunCopy(*graph, DrawBackends(random), options, &mixed);
     ASSERT_TRUE(expected.ok()) << expected.status().message();
     ASSERT_TRUE(got.ok()) << got.status().message();
@@ -226,30 +308,101 @@ TEST(RandomGraphs, ValuesAreThoseOfOneBackend) {
   EXPECT_GT(parts, 20000u);
 }
 
-// Every slice is a key of its own: what is done for each must not look at all others.
-TEST(RandomGraphs, TenThousandOpsInThousandsOfWholes) {
-  double seconds[2];
-  for (const int half : {0, 1}) {
-    std::mt19937 random(13);
-    const int ops = half == 0 ? 5000 : 10000;
-    const std::shared_ptr<ir::Graph> graph = RandomGraph(random, ops, true);
+/// Takes the ops whose numbers modulo `of` are below `takes`.
+class Takes : public test::HostBackend {
+ public:
+  Takes(std::string name, int of, int takes)
+      : HostBackend(std::move(name), [of, takes](const OpView& op) {
+          return op.id() % of < takes ? "" : "not one of mine";
+        }) {}
+};
+
+// More ops than the promise is made for: what looked at all ops for each op, or at all
+// partitions for each partition, would not come to its end.
+TEST(ManyOps, EveryStrategyComesToItsEnd) {
+  constexpr int kOps = 50000;
+  for (const bool chain : {true, false}) {
+    const auto graph = std::make_shared<ir::Graph>();
+    const TensorType type = {DataType::FLOAT32, {1}, Quantization()};
+    ir::Value v;
+    v.type = type;
+    v.role = ir::Role::kInput;
+    graph->AddValue(v);
+    v.role = ir::Role::kTransient;
+    for (int i = 0; i < kOps; ++i) {
+      ir::Node n;
+      n.def = Builtin().Find("Relu");
+      n.attrs = AnyAttrs(n.def->schema, n.def->schema->make_default());
+      n.number = i;
+      n.inputs = {chain ? i : 0};
+      v.role = chain ? ir::Role::kTransient : ir::Role::kOutput;
+      n.outputs = {graph->AddValue(v)};
+      graph->AddNode(std::move(n));
+    }
     ASSERT_TRUE(InferTypes(*graph).ok());
-    const std::vector<RankedBackend> backends = {
-        {std::make_shared<Random>("one", Random::Takes::kSlices, 1), 2},
-        {std::make_shared<Random>("two", Random::Takes::kSlices, 2), 1},
-        Reference()};
-    Assignment a;
-    size_t refused = 0;
-    const auto start = std::chrono::steady_clock::now();
-    const auto parts = Divide(graph, backends, &a, &refused);
-    seconds[half] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    ASSERT_TRUE(parts.ok()) << parts.status().message();
-    EXPECT_EQ(refused, 0u) << "slices of one order can always run";
-    EXPECT_GT(a.wholes.size(), static_cast<size_t>(ops) / 5);
-    const std::vector<int> part_of = CheckMembers(*graph, a, *parts);
-    std::printf("%d ops, %zu wholes, %zu partitions: %.3f s\n", ops, a.wholes.size(), parts->size(),
-                seconds[half]);
+    const std::vector<RankedBackend> backends = {{std::make_shared<Takes>("one", 2, 1), 1},
+                                                 Reference()};
+    for (const PartitionStrategy strategy : kStrategies) {
+      for (const size_t most : {0, 3}) {
+        Options options;
+        options.strategy = strategy;
+        options.max_partitions = most;
+        Excluded excluded;
+        const auto d = Divide(graph, Builtin(), backends, options, &excluded);
+        ASSERT_TRUE(d.ok()) << d.status().message();
+        const bool one_by_one = strategy == PartitionStrategy::kPerOp || chain ||
+                                strategy == PartitionStrategy::kExecutionOrder;
+        if (most == 0) {
+          EXPECT_EQ(d->partitions.size(), one_by_one ? kOps : 2u);
+        } else if (strategy == PartitionStrategy::kPerOp) {
+          EXPECT_EQ(d->partitions.size(), At(kOps));
+        } else {
+          EXPECT_LE(d->partitions.size(), 7u);
+        }
+        const std::vector<int> part_of = CheckMembers(*graph, d->assignment, d->partitions);
+        ASSERT_FALSE(HasFailure());
+      }
+    }
   }
+}
+
+// Whatever is given back, the rest is answered for anew, here otherwise each time.
+TEST(ManyOps, WithLimitsAndFickleBackends) {
+  std::mt19937 random(14);
+  const std::shared_ptr<ir::Graph> graph = RandomGraph(random, 10000, true);
+  ASSERT_TRUE(InferTypes(*graph).ok());
+  for (const Random::Takes takes : {Random::Takes::kOps, Random::Takes::kSlices}) {
+    const std::vector<RankedBackend> backends = {{std::make_shared<Random>("one", takes, 1), 2},
+                                                 {std::make_shared<Random>("two", takes, 2), 1},
+                                                 Reference()};
+    Options options;
+    options.strategy = PartitionStrategy::kExecutionOrder;
+    options.min_ops = 4;
+    options.max_partitions = 50;
+    Excluded excluded;
+    const auto d = Divide(graph, Builtin(), backends, options, &excluded);
+    ASSERT_TRUE(d.ok()) << d.status().message();
+    CheckLimits(*graph, *d, options);
+    (void)CheckMembers(*graph, d->assignment, d->partitions);
+  }
+}
+
+// Every slice is a key of its own: what is done for each must not look at all others.
+TEST(ManyOps, InThousandsOfWholes) {
+  std::mt19937 random(13);
+  constexpr int kOps = 50000;
+  const std::shared_ptr<ir::Graph> graph = RandomGraph(random, kOps, true);
+  ASSERT_TRUE(InferTypes(*graph).ok());
+  const std::vector<RankedBackend> backends = {
+      {std::make_shared<Random>("one", Random::Takes::kSlices, 1), 2},
+      {std::make_shared<Random>("two", Random::Takes::kSlices, 2), 1},
+      Reference()};
+  Excluded excluded;
+  const auto d = Divide(graph, Builtin(), backends, {}, &excluded);
+  ASSERT_TRUE(d.ok()) << d.status().message();
+  EXPECT_TRUE(excluded.empty()) << "slices of one order can always run";
+  EXPECT_GT(d->assignment.wholes.size(), At(kOps) / 5);
+  (void)CheckMembers(*graph, d->assignment, d->partitions);
 }
 
 }  // namespace

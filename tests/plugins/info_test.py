@@ -37,6 +37,18 @@ with tempfile.TemporaryDirectory() as top:
     rejected = {pathlib.Path(r["path"]).name: r for r in info["rejected"]}
     assert sorted(rejected) == ["libtimcl_no_symbol.so", "libtimcl_other_major.so"], rejected
     assert rejected["libtimcl_other_major.so"]["code"] == "kVersionMismatch", rejected
+    plugin = info["plugins"][0]
+    assert {k: plugin[k] for k in ("sdk_version", "models", "compiles", "executes")} == {
+        "sdk_version": "", "models": [], "compiles": False, "executes": False}, plugin
+
+    # Backends, as a program's context has them.
+    last = info["backends"][-1]
+    assert (last["name"], last["vendor"], last["device"]) == ("reference", "TIM-CL", "host"), last
+    assert last["compiles"] and last["executes"], last
+    has(text, "backends, in the order in which they are asked:\n", "   reference ", "on host; compiles and executes\n")
+    alone = json.loads(call("--format=json", OCL_ICD_VENDORS="/nonexistent"))
+    assert [b["name"] for b in alone["backends"]] == ["reference"] and "/nonexistent" in alone["device_error"], alone
+    has(call(OCL_ICD_VENDORS="/nonexistent"), "no device: ", "/nonexistent")
 
     # Directories on the command line, then those of the variable, then the one beside the library; a name that is
     # there already is rejected, so that the first wins.

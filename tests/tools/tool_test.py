@@ -23,10 +23,10 @@ def usage():
     assert code == 0
     has(out, "devices", "ops")
     code, _, err = call()
-    assert code != 0
+    assert code == 1
     has(err, "subcommand")
     code, _, err = call("ops", "--format=xml")
-    assert code != 0
+    assert code == 1
     has(err, "xml")
     code, out, _ = call("--version")
     assert code == 0 and out.strip()[0].isdigit(), out
@@ -205,4 +205,82 @@ def cache():
     has(err, "subcommand")
 
 
-{"usage": usage, "cache": cache, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
+GRAPH = """%0 = input "x" f32[4]
+%1 = constant "w" f32[4] elided
+%2 = Add#1 "first"(%0, %1) : f32[4]
+%3 = Abs#2(%2) : f32[4] "mid"
+%4 = Relu#3(%3) : output f32[4] "y"
+"""
+
+
+def partition():
+    def divide(*args, graph=GRAPH, **env):
+        clean = {k: v for k, v in os.environ.items()
+                 if k not in ("TIMCL_DEVICE", "TIMCL_PLUGIN_PATH", "OCL_ICD_VENDORS")}
+        done = subprocess.run([tool, "partition", "-", *args], env={**clean, **env}, input=graph, capture_output=True,
+                              text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = divide()
+    assert code == 0, err
+    has(out, "partition 0: opencl, 3 ops\n", "  in:  'x' f32[4], 16 bytes\n", "    Add#1 'first': first choice\n",
+        "  out: 'y' f32[4], 16 bytes\n", "opencl: 3 ops in 1 partition\n", "reference: 0 ops in 0 partitions\n")
+    has(err, "note: the data of 1 constant was elided in the text: zeros stand for it")
+
+    code, out, _ = divide("--pin", "first=reference", "--exclude=Relu=opencl", "--fallback=forbid")
+    assert code == 0
+    has(out, "partition 0: reference, 1 op\n", "partition 1: opencl, 1 op\n", "  in:  %2 f32[4], 16 bytes\n",
+        "    Add#1 'first': pinned\n      refused: opencl: pinned to 'reference'\n", "  out: 'mid' f32[4], 16 bytes\n",
+        "    Relu#3: opencl: the options exclude 'Relu' from it\n")
+    for strategy, count in (("convex", 1), ("order", 1), ("op", 3)):
+        code, out, _ = divide("--strategy", strategy, "--format=json", "--option=opencl.key=a.b=c")
+        report = json.loads(out)
+        assert code == 0 and len(report["parts"]) == count, report
+        assert [op["backend"] for op in report["ops"]] == ["opencl"] * 3, report
+    code, out, _ = divide(TIMCL_DEVICE="reference")
+    assert code == 0 and "partition 0: reference, 3 ops" in out, out
+    code, out, _ = divide("--device=reference", "--min-ops=9", "--max-partitions=1")  # of others' backends only
+    assert code == 0 and "partition 0: reference, 3 ops" in out, out
+
+    with tempfile.TemporaryDirectory() as top:
+        file, drawing = pathlib.Path(top) / "graph.txt", pathlib.Path(top) / "graph.dot"
+        file.write_text(GRAPH)
+        code, out, err = call("partition", str(file), "--format=dot", "-o", str(drawing))
+        assert code == 0 and out == "", out + err
+        has(drawing.read_text(), "digraph", 'label="opencl 0"', "fillcolor", "cluster_legend")
+        if shutil.which("dot"):
+            subprocess.run(["dot", "-Tsvg", str(drawing), "-o", os.devnull], check=True)
+        for bad, words in ((str(file) + ".not", "No such file"), (top, "Is a directory")):
+            code, _, err = call("partition", bad)
+            assert code == 6, err
+            has(err, "cannot be read", words)
+        code, _, err = call("partition", str(file), "-o", top)
+        assert code == 6 and "cannot be written" in err, err
+
+    for args, want, words in (
+            (["--pin", "first"], 1, ["--pin 'first' is not of the form OP=BACKEND"]),
+            (["--exclude", "=opencl"], 1, ["--exclude '=opencl'"]),
+            (["--option", "opencl=3"], 1, ["BACKEND.KEY=VALUE"]),
+            (["--option", "tpu.key=3"], 1, ["--option for backend 'tpu'", "opencl, reference"]),
+            (["--strategy", "random"], 1, ["random"]),
+            (["--no-such-option"], 1, ["--no-such-option"]),
+            (["--device", "no such device"], 1, ["no such device"]),
+            (["--pin", "first=tpu"], 3, ["Add#1 'first': it is pinned to backend 'tpu'; there are: opencl, reference"]),
+            (["--exclude", "first=tpu"], 3, ["excluded from backend 'tpu'"]),
+            (["--vendor", "Nobody"], 3, ["the target's vendor is 'Nobody'"]),
+            (["--plugins", "/nonexistent"], 3, ["/nonexistent", "cannot be read"]),
+            (["--exclude", "first=opencl", "--exclude", "first=reference"], 4,
+             ["no backend runs 1 of 3 ops", "opencl: the options exclude 'first' from it"]),
+            (["--pin", "first=opencl", "--exclude", "Add=opencl"], 4, ["as 'first'", "as 'Add'"])):
+        code, out, err = divide(*args)
+        assert code == want and out == "", (args, code, out, err)
+        has(err, *words)
+    for graph, words in (("", ["no operations"]), ("%0 = what\n", ["graph text, line 1"]),
+                         (GRAPH.replace("f32[4] elided", "f32[3] elided"), ["Add#1 'first'", "do not broadcast"]),
+                         (GRAPH.replace("Abs", "Abz"), ["no op of the kind", "Abz"])):
+        code, out, err = divide(graph=graph)
+        assert code == 2 and out == "", (graph, code, err)
+        has(err, *words)
+
+
+{"usage": usage, "partition": partition, "cache": cache, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
