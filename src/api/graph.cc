@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <set>
+#include <utility>
 
 #include "api/op_impl.h"
 #include "base/float_env.h"
@@ -315,24 +317,17 @@ Result<std::shared_ptr<const AssetTable>> ReadAssets(const CompileOption& option
 }
 }  // namespace
 
-Status GraphImpl::DoCompile() {
-  if (!mistake_.ok()) {
-    mistake_reported_ = true;
-    return mistake_;
-  }
-  TIMCL_TRY(context_->LastStatus());
-  if (op_vector_.empty()) return CheckNotEmpty();
-  report_ = CompileReport();
-  report_.device = context_->DeviceName() +
-                   (context_->device_reason().empty() ? "" : ": " + context_->device_reason());
-  report_.warnings = context_->warnings();  // logged when the context was made
-  commits_.clear();
-  run_memory_.clear();
-  executable_.reset();
-  TIMCL_ASSIGN(Lowered lowered, Lower());
-  TIMCL_TRY(CheckNotEmpty());
-  for (std::string& w : lowered.warnings) Warn(std::move(w));
+CompileReport GraphImpl::EmptyReport() const {
+  CompileReport report;
+  report.device = context_->DeviceName() +
+                  (context_->device_reason().empty() ? "" : ": " + context_->device_reason());
+  report.warnings = context_->warnings();  // logged when the context was made
+  return report;
+}
 
+Status GraphImpl::CompileLowered(const Lowered& lowered, CompileReport* report,
+                                 std::unique_ptr<runtime::Executable>* executable,
+                                 std::shared_ptr<compiler::Kept>* kept) {
   compiler::Options options;
   options.fallback = options_.GetFallback();
   options.fuse = options_.Fusion();
@@ -344,28 +339,57 @@ Status GraphImpl::DoCompile() {
   options.min_ops = options_.MinOps();
   options.target = options_.GetTarget();
   options.cache_dir = context_->cache_dir();
-  options.options_for = [this](const std::string& name) { return options_.OptionsFor(name); };
+  options.options_for = [choices = options_](const std::string& name) {
+    return choices.OptionsFor(name);
+  };
   TIMCL_ASSIGN(options.assets, ReadAssets(options_));
-  if (options_.isRelaxMode()) {
-    Warn("relax mode is accepted and changes nothing: float32 stays float32");
-  }
-  TIMCL_ASSIGN(const auto backends, context_->backends(&report_.warnings));
+  TIMCL_ASSIGN(const auto backends, context_->backends(&report->warnings));
   // One meaning per name, whatever others register now.
   lowered.graph->set_ops(std::make_shared<const OpRegistry>(context_->Ops()));
   const OpRegistry& ops = *lowered.graph->ops();
+  TIMCL_ASSIGN(*executable, compiler::Compile(lowered.graph, ops, backends, options, report, kept));
+  NoteOverrides(ops, report);
+  return Status();
+}
+
+Status GraphImpl::DoCompile() {
+  if (!mistake_.ok()) {
+    mistake_reported_ = true;
+    return mistake_;
+  }
+  TIMCL_TRY(context_->LastStatus());
+  if (op_vector_.empty()) return CheckNotEmpty();
+  report_ = EmptyReport();
+  commits_.clear();
+  run_memory_.clear();
+  executable_.reset();
+  kept_.reset();
+  TIMCL_ASSIGN(Lowered lowered, Lower());
+  TIMCL_TRY(CheckNotEmpty());
+  for (std::string& w : lowered.warnings) Warn(std::move(w));
+  if (options_.isRelaxMode()) {
+    Warn("relax mode is accepted and changes nothing: float32 stays float32");
+  }
   const std::lock_guard<std::mutex> turn(context_->compile_mutex());
-  auto executable = compiler::Compile(lowered.graph, ops, backends, options, &report_);
+  std::unique_ptr<runtime::Executable> executable;
+  const Status compiled = CompileLowered(lowered, &report_, &executable, &kept_);
   // Outputs that were left open, or whose declared shape the op overrules (pooling), have their
   // memory and shape now.
   for (const Written& w : lowered.written) {
     const Status taken = TakeOver(w, lowered.graph->value(w.value));
-    if (executable.ok()) TIMCL_TRY(taken);
+    if (compiled.ok()) TIMCL_TRY(taken);
   }
-  TIMCL_TRY(executable.status());
-  NoteOverrides(ops, &report_);
-  executable_ = std::move(*executable);
+  TIMCL_TRY(compiled);
+  executable_ = std::move(executable);
+  Settle(std::move(lowered.written));
+  return Status();
+}
+
+void GraphImpl::Settle(std::vector<Written> written) {
+  commits_.clear();
+  run_memory_.clear();
   delivered_.clear();
-  for (Written& w : lowered.written) {
+  for (Written& w : written) {
     delivered_.push_back(w.tensor);
     if (w.state != nullptr) commits_.push_back(std::move(w));
   }
@@ -380,7 +404,113 @@ Status GraphImpl::DoCompile() {
       }
     }
   }
+}
+
+Result<GraphImpl::Reshaped> GraphImpl::ReshapeInputs(const std::vector<ShapeType>& shapes) const {
+  if (shapes.size() != inputs_.size()) {
+    return Status::Error(Code::kInvalidArgument,
+                         fmt::format("Resize is given {} shapes, the graph has {} INPUT tensors",
+                                     shapes.size(), inputs_.size()));
+  }
+  Reshaped all;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const auto& tensor = static_cast<const TensorImpl&>(*inputs_[i]);
+    const Shape shape(shapes[i]);
+    if (shape.empty() || shape == tensor.type().shape) continue;
+    auto reshaped = tensor.Reshape(shape);
+    if (!reshaped.ok()) {
+      return Status::Error(reshaped.status().code(),
+                           fmt::format("it cannot become {}: {}", shape.ToString(),
+                                       reshaped.status().detail()))
+          .AtTensor(PlaceOf(tensor));
+    }
+    all.emplace(&tensor, std::move(*reshaped));
+  }
+  return all;
+}
+
+Status GraphImpl::DoResize(const std::vector<ShapeType>& shapes) {
+  TIMCL_TRY(mistake_);
+  TIMCL_TRY(context_->LastStatus());
+  TIMCL_ASSIGN(Reshaped inputs, ReshapeInputs(shapes));
+  if (inputs.empty() && executable_ != nullptr) return Status();
+  TIMCL_TRY(CheckNotEmpty());
+  TIMCL_ASSIGN(Lowered lowered, Lower(&inputs));
+  const std::lock_guard<std::mutex> turn(context_->compile_mutex());
+  CompileReport report = EmptyReport();
+  std::unique_ptr<runtime::Executable> executable;
+  std::shared_ptr<compiler::Kept> kept;
+  // What the tensors become; theirs is the last word.
+  std::vector<std::pair<std::shared_ptr<TensorImpl>, TensorImpl::Reshaped>> outputs;
+  const auto reshape_outputs = [&]() -> Status {
+    outputs.clear();
+    for (const Written& w : lowered.written) {
+      const ir::Value& v = lowered.graph->value(w.value);
+      if (w.state != nullptr || w.tensor->has(TensorAttribute::VARIABLE)) {
+        const Shape was = w.tensor->type().shape;
+        if (v.type.shape == was && v.storage != nullptr) continue;
+        return Status::Error(Code::kInvalidShape,
+                             fmt::format("state of {} cannot hold what the op computes, {}",
+                                         was.ToString(), v.type.shape.ToString()))
+            .AtTensor(w.place);
+      }
+      auto reshaped = w.tensor->Reshape(v.type.shape, v.storage);
+      if (!reshaped.ok()) return reshaped.status().AtTensor(w.place);
+      outputs.emplace_back(w.tensor, std::move(*reshaped));
+    }
+    return Status();
+  };
+  bool again = true;
+  if (kept_ != nullptr && executable_ != nullptr) {
+    TIMCL_ASSIGN(const bool same, compiler::Retype(kept_.get(), lowered.graph));
+    if (same) {
+      // From here on the compiled graph is one of the new shapes.
+      const auto start = std::chrono::steady_clock::now();
+      executable = std::move(executable_);
+      kept = std::move(kept_);
+      Status resized = reshape_outputs();
+      if (resized.ok()) resized = compiler::Resize(kept.get(), &executable, &report);
+      report.compile_ms =
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+              .count();
+      again = resized.code() == Code::kUnsupported;  // the partitions come out otherwise now
+      if (!again) TIMCL_TRY(resized);
+    }
+  }
+  if (again) {
+    report = EmptyReport();
+    TIMCL_ASSIGN(lowered, Lower(&inputs));
+    TIMCL_TRY(CompileLowered(lowered, &report, &executable, &kept));
+    TIMCL_TRY(reshape_outputs());
+  }
+  for (const auto& tensor : inputs_) {
+    const auto own = std::static_pointer_cast<TensorImpl>(tensor);
+    if (const auto it = inputs.find(own.get()); it != inputs.end())
+      own->Apply(std::move(it->second));
+  }
+  for (auto& [tensor, reshaped] : outputs) tensor->Apply(std::move(reshaped));
+  report_ = std::move(report);
+  executable_ = std::move(executable);
+  kept_ = std::move(kept);
+  Settle(std::move(lowered.written));
   return Status();
+}
+
+bool GraphImpl::Resize(const std::vector<ShapeType>& input_shapes) {
+  const Status resized = Fenced([&] { return DoResize(input_shapes); });
+  if (resized.ok()) {
+    state_ = State::kCompiled;
+    compiled_edits_ = edits_;
+    last_ = compile_status_ = resized;
+    return true;
+  }
+  // The kernels may have gone some way: those of the shapes before are made again.
+  if (state_ == State::kCompiled && executable_ == nullptr) {
+    compile_status_ = Fenced([&] { return DoCompile(); });
+    if (!compile_status_.ok()) state_ = State::kFailed;
+  }
+  last_ = resized;
+  return Fail("resize", last_);
 }
 
 bool GraphImpl::Compile() {

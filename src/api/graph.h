@@ -56,6 +56,7 @@ class GraphImpl : public Graph {
   const Status& LastStatus() const override { return last_; }
   const CompileReport& Report() const override { return report_; }
   GraphProfile Profile(int runs) override;
+  bool Resize(const std::vector<ShapeType>& input_shapes) override;
   std::string ToText() const override;
   using Graph::CreateOperation;
   std::shared_ptr<Operation> CreateOperation(const std::string& kind,
@@ -100,13 +101,24 @@ class GraphImpl : public Graph {
     std::vector<Written> written;
     std::vector<std::string> warnings;
   };
+  using Reshaped = std::map<const TensorImpl*, TensorImpl::Reshaped>;
 
  private:
   /// The graph as IR (lower.cc).
-  Result<Lowered> Lower() const;
+  /// `reshaped`: inputs that have another shape now; what ops write follows.
+  Result<Lowered> Lower(const Reshaped* reshaped = nullptr) const;
   /// kInvalidGraph for a graph without operations or OUTPUT tensors.
   Status CheckNotEmpty() const;
   Status DoCompile();
+  /// Graph and report of a compilation; `written` of lowered are not taken over yet.
+  Status CompileLowered(const Lowered& lowered, CompileReport* report,
+                        std::unique_ptr<runtime::Executable>* executable,
+                        std::shared_ptr<compiler::Kept>* kept);
+  CompileReport EmptyReport() const;
+  /// What Run needs to know of the tensors, once all is well.
+  void Settle(std::vector<Written> written);
+  Status DoResize(const std::vector<ShapeType>& shapes);
+  Result<Reshaped> ReshapeInputs(const std::vector<ShapeType>& shapes) const;
   /// What inference found out about a tensor that an op writes, after a compilation.
   Status TakeOver(const Written& written, const ir::Value& value);
   /// `timings`: by step, where each piece of work is timed.
@@ -142,6 +154,7 @@ class GraphImpl : public Graph {
   bool mistake_reported_ = false, told_of_late_ops_ = false;
   CompileReport report_;
   std::unique_ptr<runtime::Executable> executable_;
+  std::shared_ptr<compiler::Kept> kept_;                 // what Resize goes on from
   std::vector<Written> commits_;                         // state
   std::vector<std::shared_ptr<TensorImpl>> run_memory_;  // what the user may take away
   std::vector<std::shared_ptr<TensorImpl>> delivered_;   // what ops write

@@ -25,8 +25,9 @@ std::string OperandPlace(const OpImpl& op, bool input, size_t i) {
 class Lowering {
  public:
   using Ops = std::vector<std::shared_ptr<Operation>>;
-  Lowering(const GraphImpl& graph, const std::shared_ptr<const void>& token, const Ops& ops)
-      : graph_(graph), token_(token), ops_(ops), next_(ops.size()) {}
+  Lowering(const GraphImpl& graph, const std::shared_ptr<const void>& token, const Ops& ops,
+           const GraphImpl::Reshaped* reshaped)
+      : graph_(graph), token_(token), ops_(ops), reshaped_(reshaped), next_(ops.size()) {}
 
   Result<GraphImpl::Lowered> Run() {
     TIMCL_TRY(CheckOperands());
@@ -220,12 +221,27 @@ class Lowering {
     } else if (tensor->GetSpec().attr_ != TensorAttribute::TRANSIENT) {
       v.role = ir::Role::kOutput;
     }
+    if (reshaped_ != nullptr) Reshape(*tensor, &v);
     const bool is_output = v.role == ir::Role::kOutput;
     const int id = lowered_.graph->AddValue(std::move(v));
     if (is_output)
       lowered_.written.push_back({tensor, id, OutputPlace(producer, *tensor), nullptr});
     ids[tensor.get()] = id;
     return id;
+  }
+
+  /// Under Resize: inputs are what the caller says, what ops write is whatever comes out of that.
+  /// State keeps its shape.
+  void Reshape(const TensorImpl& tensor, ir::Value* v) const {
+    if (const auto it = reshaped_->find(&tensor); it != reshaped_->end()) {
+      v->type.shape = it->second.shape;
+      v->storage = it->second.storage;
+      v->infer_shape = false;
+    } else if (v->role == ir::Role::kOutput && !tensor.has(TensorAttribute::VARIABLE)) {
+      v->type.shape = Shape();
+      v->infer_shape = true;
+      if (v->storage != nullptr && v->storage->has_header()) v->storage = nullptr;
+    }
   }
 
   std::string OutputPlace(int producer, const TensorImpl& tensor) const {
@@ -254,6 +270,7 @@ class Lowering {
   const GraphImpl& graph_;
   const std::shared_ptr<const void>& token_;
   const Ops& ops_;
+  const GraphImpl::Reshaped* reshaped_;
   GraphImpl::Lowered lowered_;
   std::unordered_map<const TensorImpl*, int> producer_;
   std::unordered_set<const TensorImpl*> bound_;
@@ -264,8 +281,8 @@ class Lowering {
 
 }  // namespace
 
-Result<GraphImpl::Lowered> GraphImpl::Lower() const {
-  return Lowering(*this, token_, op_vector_).Run();
+Result<GraphImpl::Lowered> GraphImpl::Lower(const Reshaped* reshaped) const {
+  return Lowering(*this, token_, op_vector_, reshaped).Run();
 }
 
 }  // namespace tim::vx

@@ -88,6 +88,42 @@ Status TensorImpl::ShareMemory(void* memory) {
   return storage_ != nullptr ? Status() : NoMemory(t.bytes(), t);
 }
 
+Result<TensorImpl::Reshaped> TensorImpl::Reshape(const Shape& shape) const {
+  const TensorType t = {spec_.datatype_, shape, spec_.quantization_};
+  TIMCL_ASSIGN(const size_t bytes, t.CheckedBytes());
+  const bool own = packed_ != nullptr || storage_ == nullptr || storage_->has_header();
+  std::shared_ptr<base::Storage> storage = own ? base::Storage::Allocate(bytes) : storage_;
+  if (storage == nullptr) return NoMemory(bytes, t);
+  return Reshape(shape, std::move(storage));
+}
+
+Result<TensorImpl::Reshaped> TensorImpl::Reshape(const Shape& shape,
+                                                 std::shared_ptr<base::Storage> storage) const {
+  const TensorType t = {spec_.datatype_, shape, spec_.quantization_};
+  const size_t bytes = HostBytes(t);
+  Reshaped reshaped = {shape, std::move(storage), packed_};
+  if (packed_ != nullptr && packed_->has_header()) {
+    reshaped.packed = base::Storage::Allocate(bytes);
+    if (reshaped.packed == nullptr) return NoMemory(bytes, t);
+  }
+  const base::Storage& handle = reshaped.packed ? *reshaped.packed : *reshaped.storage;
+  if (handle.bytes() >= bytes) return reshaped;
+  return Status::Error(Code::kInvalidShape,
+                       fmt::format("{} takes {} bytes, but the memory given by the caller has {} "
+                                   "bytes",
+                                   t.ToString(), bytes, handle.bytes()));
+}
+
+void TensorImpl::Apply(Reshaped reshaped) {
+  if (has(TensorAttribute::INPUT) || !spec_.shape_.empty())
+    spec_.shape_ = reshaped.shape.ToShapeType();
+  set_inferred(std::move(reshaped.shape));
+  fill_pending_ = storage_ != reshaped.storage;
+  storage_ = std::move(reshaped.storage);
+  packed_ = std::move(reshaped.packed);
+  fetched_ = 0;
+}
+
 void TensorImpl::Fetch() {
   if (packed_ == nullptr || packed_->data() == nullptr) return;
   EnsureFilled();

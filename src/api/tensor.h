@@ -84,6 +84,18 @@ class TensorImpl : public Tensor {
   size_t CallersBytes(size_t (*bytes_of)(const TensorType&)) const;
   /// What the spec told the caller; the tensor's type where it left that open.
   TensorType ToldType() const;
+  /// What another shape takes, before anything changes.
+  struct Reshaped {
+    Shape shape;
+    std::shared_ptr<base::Storage> storage, packed;
+  };
+  /// Own memory is new and will hold real zeros (EnsureFilled); the caller's stays. kInvalidShape:
+  /// it is too small.
+  Result<Reshaped> Reshape(const Shape& shape) const;
+  /// The same for what an op writes, whose memory was found while compiling.
+  Result<Reshaped> Reshape(const Shape& shape, std::shared_ptr<base::Storage> storage) const;
+  void Apply(Reshaped reshaped);
+
   /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps
   /// the declared one).
   void set_inferred(Shape shape) { inferred_ = std::move(shape), has_inferred_ = true; }

@@ -33,7 +33,11 @@ Kernel::Kernel(std::vector<TensorView> inputs, std::vector<TensorView> outputs,
       primitive_(primitive),
       context_(context) {}
 Kernel::~Kernel() = default;
-Status Kernel::Prepare(const Io&) { return Prepare(); }
+Status Kernel::Prepare(const Io&) {
+  if (prepared_) return Status();
+  prepared_ = true;
+  return Prepare();
+}
 Status Kernel::ReSize() {
   return Status::Error(Code::kUnsupported, "the kernel runs for fixed shapes alone");
 }

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "compiler/compiled.h"
 #include "ir/layout.h"
 
 namespace tim::vx::compiler {
@@ -62,17 +63,6 @@ std::string LabelOf(const GraphView& view) {
   }
   return label;
 }
-
-/// The graph divided among the backends, each part compiled and loaded.
-struct Compiled {
-  Assignment assignment;
-  std::vector<Partition> partitions;
-  std::vector<GraphView> views;                    // by partition
-  std::vector<std::pair<size_t, size_t>> unit_of;  // by partition: backend, index among its own
-  std::vector<CompiledUnits> units;                // by backend
-  std::vector<LoadedUnits> loaded;                 // by backend
-  Excluded excluded;                               // what was tried before
-};
 
 CompileEnv EnvFor(const Backend& backend, const Options& options) {
   CompileEnv env = {options.fuse, options.alias, options.dump_dir};
@@ -159,8 +149,8 @@ void AdviseOfLayouts(const ir::Graph& graph, bool parts, std::vector<std::string
   base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
 }
 
-/// Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
-/// now that it is known.
+}  // namespace
+
 Status AllocateOutputs(ir::Graph& graph) {
   for (ir::Value& v : graph.values()) {
     if (v.role != ir::Role::kOutput || v.producer < 0) continue;
@@ -186,6 +176,8 @@ Status AllocateOutputs(ir::Graph& graph) {
   return Status();
 }
 
+namespace {
+
 /// Notes what a backend refused of its own parts. kInternal when it refuses an op that it was not
 /// given.
 Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphView>& parts,
@@ -206,7 +198,8 @@ Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphVie
   return Status();
 }
 
-/// Compiles and loads the parts of one backend, unless it refuses some op after all.
+}  // namespace
+
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
                     LoadedUnits* loaded) {
@@ -249,6 +242,8 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
   }
   return Status();
 }
+
+namespace {
 
 /// "Add#1: taken by 'npu', which could not compile it: ..."
 std::string FellBack(const ir::Graph& graph, const RankedBackend& ranked, int id,
@@ -324,8 +319,8 @@ void Warn(const std::vector<std::string>& warnings, CompileReport* report) {
   }
 }
 
-/// Who runs each op, and why. An op on the fallback backend is a warning or an error, as the
-/// options say.
+}  // namespace
+
 Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
                  const Options& options, const Compiled& c, CompileReport* report) {
   report->ops.clear();
@@ -372,6 +367,8 @@ Status ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backe
   return Status();
 }
 
+namespace {
+
 /// The loaded kernels with the memory that each looks at.
 std::vector<runtime::Step> MakeSteps(const ir::Graph& graph,
                                      const std::vector<RankedBackend>& backends, Compiled* c) {
@@ -416,11 +413,40 @@ void Place(const std::vector<runtime::Step>& steps, ir::Graph* graph) {
 
 }  // namespace
 
+Result<std::unique_ptr<runtime::Executable>> Assemble(ir::Graph* graph,
+                                                      const std::vector<RankedBackend>& backends,
+                                                      const Options& options, Compiled* compiled,
+                                                      CompileReport* report) {
+  std::vector<std::shared_ptr<const kernel::Memory>> keep;
+  for (const ir::Value& v : graph->values()) {
+    if (v.storage != nullptr) keep.push_back(v.storage);
+  }
+  TIMCL_ASSIGN(auto executable,
+               runtime::Executable::Create(
+                   MakeSteps(*graph, backends, compiled), std::move(keep),
+                   [graph](const std::vector<runtime::Step>& steps) { Place(steps, graph); }));
+  for (size_t s = 0; s < executable->steps(); ++s)
+    Warn(executable->step(s).kernel->Warnings(), report);
+  Dumper(options.dump_dir).Write("plan.txt", executable->PlanText());
+  report->steps = executable->steps();
+  report->syncs = executable->syncs();
+  report->arena_bytes = executable->arena_bytes();
+  for (size_t b = 0; b < backends.size(); ++b) {
+    const CompiledUnits& u = compiled->units[b];
+    report->launches += u.launches;
+    report->constant_bytes += u.constant_bytes;
+    Warn(u.warnings, report);
+    report->programs_built += compiled->loaded[b].programs_built;
+    report->programs_from_cache += compiled->loaded[b].programs_from_cache;
+  }
+  return executable;
+}
+
 Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& shared,
                                                      const OpRegistry& registry,
                                                      const std::vector<RankedBackend>& given,
-                                                     const Options& options,
-                                                     CompileReport* report) {
+                                                     const Options& options, CompileReport* report,
+                                                     std::shared_ptr<Kept>* kept) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<RankedBackend> backends = given;
   std::vector<CompileEnv> envs;
@@ -452,30 +478,16 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
     dump.Write("graph.dot", ir::ToDot(graph, clusters));
   }
 
-  std::vector<std::shared_ptr<const kernel::Memory>> keep;
-  for (const ir::Value& v : graph.values()) {
-    if (v.storage != nullptr) keep.push_back(v.storage);
-  }
-  TIMCL_ASSIGN(auto executable,
-               runtime::Executable::Create(
-                   MakeSteps(graph, backends, &compiled), std::move(keep),
-                   [&graph](const std::vector<runtime::Step>& steps) { Place(steps, &graph); }));
-  for (size_t s = 0; s < executable->steps(); ++s)
-    Warn(executable->step(s).kernel->Warnings(), report);
-  if (dump.on()) dump.Write("plan.txt", executable->PlanText());
-  report->steps = executable->steps();
-  report->syncs = executable->syncs();
-  report->arena_bytes = executable->arena_bytes();
-  for (size_t b = 0; b < backends.size(); ++b) {
-    const CompiledUnits& u = compiled.units[b];
-    report->launches += u.launches;
-    report->constant_bytes += u.constant_bytes;
-    Warn(u.warnings, report);
-    report->programs_built += compiled.loaded[b].programs_built;
-    report->programs_from_cache += compiled.loaded[b].programs_from_cache;
-  }
+  TIMCL_ASSIGN(auto executable, Assemble(&graph, backends, options, &compiled, report));
   report->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (kept != nullptr) {
+    // Only for the compilation itself: compilers' own objects, and code that is loaded by now.
+    compiled.assignment.kept.clear();
+    for (CompiledUnits& units : compiled.units) units.modules.clear();
+    *kept = std::make_shared<Kept>(
+        Kept{shared, std::move(backends), std::move(envs), options, std::move(compiled)});
+  }
   return executable;
 }
 

@@ -48,17 +48,32 @@ struct Options {
       {};
 };
 
+struct Kept;  // compiled.h
+
 /// Runs all passes on `graph`. Shapes that were open are known afterwards, and outputs without
 /// memory have some, also when a later pass fails. The report is filled as far as compilation came.
 Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::Graph>& graph,
                                                      const OpRegistry& registry,
                                                      const std::vector<RankedBackend>& backends,
-                                                     const Options& options, CompileReport* report);
+                                                     const Options& options, CompileReport* report,
+                                                     std::shared_ptr<Kept>* kept = nullptr);
+
+/// `next` is the graph that was compiled, lowered anew with other shapes. Types are inferred; then,
+/// where it still is the same graph but for its types (true), it takes the place of the one that
+/// `kept` knows. Nothing has changed for the executable otherwise.
+Result<bool> Retype(Kept* kept, const std::shared_ptr<ir::Graph>& next);
+/// After Retype: resizes the kernels of *executable, compiles those anew that cannot be resized,
+/// and plans memory again. After an error there is no executable.
+Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, CompileReport* report);
 
 // The passes, in order. Each leaves the graph valid (ir::CheckInvariants).
 
 /// Every live node's own verify and infer, producers first. Errors name the op.
 Status InferTypes(ir::Graph& graph);
+
+/// Outputs whose shape was left open, or whose declared shape the op overrules, get their memory
+/// now that it is known.
+Status AllocateOutputs(ir::Graph& graph);
 
 /// Ops whose inputs are all constant are evaluated by their reference; results become constants.
 /// Large results stay.

@@ -39,6 +39,9 @@ class Executable {
   /// step s.
   Status Profile(std::vector<std::vector<kernel::Timing>>* timings);
 
+  /// Its steps, to be planned anew: nothing is left.
+  std::vector<Step> Release() { return std::move(steps_); }
+
   size_t steps() const { return steps_.size(); }
   const Step& step(size_t index) const { return steps_[index]; }
   /// Host-device synchronisations per Run: one, and one more for each change between backends of

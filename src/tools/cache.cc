@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/opencl/run/disk_cache.h"
+#include "base/disk_cache.h"
 #include "base/env.h"
 #include "tools/tools.h"
 
@@ -41,6 +41,13 @@ std::string LineOf(const std::string& key, std::string_view what) {
     at = end + 1;
   }
   return "";
+}
+
+/// What a key stands for: programs of kernels, or what a vendor's compiler made.
+std::string WhatOf(const std::string& key) {
+  const std::string units = LineOf(key, "units ");
+  return units.empty() ? fmt::format("{}: {}", LineOf(key, "device "), LineOf(key, "kernels "))
+                       : units;
 }
 
 /// One program of PoCL: a folder <2 letters>/<name> with program.bc and a folder per kernel.
@@ -113,12 +120,10 @@ class Work {
       uint64_t bytes = 0;
       for (const auto& e : entries) bytes += e.bytes;
       fmt::print("timcl {}: {} programs, {} of at most {}\n", ours_.folder(), entries.size(),
-                 KiB(bytes), KiB(opencl::DiskCache::kLimitBytes));
+                 KiB(bytes), KiB(base::DiskCache::kLimitBytes));
       for (const auto& e : entries) {
         fmt::print("  {}  {:>10}  {}  {}\n", Day(e.used_at), KiB(e.bytes), e.file,
-                   e.fault.empty()
-                       ? fmt::format("{}: {}", LineOf(e.key, "device "), LineOf(e.key, "kernels "))
-                       : "not used: " + e.fault);
+                   e.fault.empty() ? WhatOf(e.key) : "not used: " + e.fault);
       }
     }
     if (!pocl_.empty()) {
@@ -179,7 +184,7 @@ class Work {
   }
 
  private:
-  opencl::DiskCache ours_;
+  base::DiskCache ours_;
   std::string pocl_;
 };
 

@@ -260,6 +260,36 @@ TEST(OneDnn, MemoryThatIsSwapped) {
   EXPECT_EQ(std::vector<float>(memory[1].values, memory[1].values + kCount), before);
 }
 
+// Kernels follow other shapes; the partition is not compiled anew.
+TEST(OneDnn, OtherShapes) {
+  const ConvNet net(WithOneDnn(NewHostContext())), reference(NewHostContext());
+  ExpectNear(net.Run(), reference.Run());
+  for (const uint32_t batch : {5u, 1u, 2u}) {
+    for (const ConvNet* n : {&net, &reference}) {
+      ASSERT_TRUE(n->graph->Resize({{16, 12, 3, batch}})) << n->graph->LastStatus().message();
+      EXPECT_TRUE(Write<float>(n->x, Numbers(16 * 12 * 3 * batch, batch)));
+      ASSERT_TRUE(n->graph->Run()) << n->graph->LastStatus().message();
+    }
+    ExpectNear(Read(net.y, 10 * batch), Read(reference.y, 10 * batch));
+    EXPECT_THAT(Counts(net.graph), ElementsAre(std::pair("onednn", 8)));
+    EXPECT_EQ(net.graph->Report().parts[0].note, "resized");
+  }
+  // A shape for which oneDNN does otherwise: the op moves on.
+  const auto context = WithOneDnn(NewHostContext());
+  const GraphPtr graph = context->CreateGraph();
+  const auto x = Input(graph, {4, 4, 1, 1}), y = Output(graph, {});
+  Bind<ops::Pool2d>(graph, {x}, {y}, PoolType::AVG, std::array<uint32_t, 4>{1, 1, 1, 1},
+                    std::array<uint32_t, 2>{2, 2}, std::array<uint32_t, 2>{3, 3},
+                    RoundType::CEILING);
+  ASSERT_TRUE(graph->Compile());
+  EXPECT_EQ(Counts(graph)["onednn"], 1u) << graph->Report().ToText();
+  ASSERT_TRUE(graph->Resize({{5, 5, 1, 1}})) << graph->LastStatus().message();
+  Write<float>(x, std::vector<float>(25, 4));
+  ASSERT_TRUE(graph->Run()) << graph->LastStatus().message();
+  EXPECT_EQ(Counts(graph)["onednn"], 0u) << graph->Report().ToText();
+  EXPECT_THAT(Read(y, 9), ElementsAre(1, 2, 0, 2, 4, 0, 0, 0, 0));
+}
+
 TEST(OneDnn, TwoGraphsOnTwoThreads) {
   const auto context = WithOneDnn(NewHostContext());
   const ConvNet first(context), second(context);

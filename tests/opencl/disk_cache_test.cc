@@ -1,6 +1,6 @@
 // The folder of compiled programs: whose files are trusted, what becomes of a killed writer, how
 // much is kept.
-#include "backends/opencl/run/disk_cache.h"
+#include "base/disk_cache.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -20,6 +20,7 @@ namespace tim::vx::opencl {
 namespace {
 
 namespace fs = std::filesystem;
+using base::DiskCache;
 using testing::HasSubstr;
 
 /// Warnings while it lives.

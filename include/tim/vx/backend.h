@@ -197,8 +197,9 @@ class TIMCL_API Kernel {
          const Primitive* primitive = nullptr, const Context* context = nullptr);
   virtual ~Kernel();
 
-  /// Once, with every tensor in its place. `io` is as GraphView::Inputs and Outputs; kernels that
-  /// ask TensorViews for their memory override the second form, which the first one calls.
+  /// With every tensor in its place; after a ReSize again, as places have changed. `io` is as
+  /// GraphView::Inputs and Outputs. Kernels that ask TensorViews for their memory override the
+  /// second form, which the first one calls, once.
   virtual Status Prepare(const Io& io);
   virtual Status Prepare() { return Status(); }
   /// May return before the work is done; then Wait() is called before any other backend or the host
@@ -212,9 +213,8 @@ class TIMCL_API Kernel {
   /// Execute and Wait in one, with the time of each piece of work appended; every call appends the
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
-  /// For inputs of other shapes: the types that inputs() and outputs() tell, or those of `io`, are
-  /// the new ones already; memory is planned afterwards, and Prepare(io) is not called again.
-  /// kUnsupported, the default: the partition is compiled anew.
+  /// For other shapes (Graph::Resize): what the tensors tell of themselves is new already, their
+  /// memory is planned afterwards. kUnsupported, the default: the partition is compiled anew.
   virtual Status ReSize();
   /// What the last Prepare found that the user should hear of, in words that name the op: goes into
   /// the report and the log.
@@ -234,6 +234,7 @@ class TIMCL_API Kernel {
   const Primitive* primitive_ = nullptr;
   const Context* context_ = nullptr;
   std::string name_;
+  bool prepared_ = false;
 };
 
 }  // namespace kernel

@@ -24,8 +24,9 @@ extern "C" timcl_status timcl_plugin_query(uint32_t, [[maybe_unused]] const timc
   static LongOps ops = {
       {TIMCL_HEADER(timcl_ops_api), TIMCL_CXX_TAG, op_plugin_detail::RegisterOps<Add>, nullptr},
       {}};
-  static LongPlugin plugin = {
-      {TIMCL_HEADER(timcl_plugin), "test.tables", "1.0.0", &ops.ops, "Tables Ltd"}, {}};
+  static LongPlugin plugin = {{TIMCL_HEADER(timcl_plugin), "test.tables", "1.0.0", &ops.ops,
+                               "Tables Ltd", nullptr, nullptr, nullptr},
+                              {}};
 #if defined(MADE_shorter)
   // A minor before the vendor: what stands there is not a pointer.
   plugin.plugin.h.size = offsetof(timcl_plugin, vendor);

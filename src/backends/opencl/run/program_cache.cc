@@ -12,23 +12,26 @@
 #include <fstream>
 #include <string_view>
 
-#include "backends/opencl/run/bytes.h"
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/process.h"
+#include "base/bytes.h"
 #include "base/log.h"
 
 namespace tim::vx::opencl {
 namespace {
 
 namespace fs = std::filesystem;
+using base::ByteReader;
 using base::Log;
 using base::LogLevel;
+using base::PutNumber;
+using base::PutText;
 
 /// Where the text was written, or why it was not.
 std::string WriteDump(const std::string& folder, const std::string& source) {
   std::error_code error;
   fs::create_directories(folder, error);
-  const fs::path path = fs::path(folder) / ("timcl_" + HashName(source) + ".cl");
+  const fs::path path = fs::path(folder) / ("timcl_" + base::HashName(source) + ".cl");
   std::ofstream file(path, std::ios::binary);
   file << source;
   file.close();

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "backends/opencl/run/device.h"
-#include "backends/opencl/run/disk_cache.h"
 #include "backends/opencl/run/plan.h"
 #include "backends/opencl/run/signature.h"
+#include "base/disk_cache.h"
 #include "tim/vx/status.h"
 
 namespace tim::vx::opencl {
@@ -35,7 +35,7 @@ struct ProgramCacheOptions {
   std::string cache_dir;  // "" = nothing on disk
   /// Also where the driver has a cache of its own. For tests: PoCL is what every machine has.
   bool even_if_driver_caches = false;
-  uint64_t disk_limit_bytes = DiskCache::kLimitBytes;
+  uint64_t disk_limit_bytes = base::DiskCache::kLimitBytes;
   /// In memory; what is in use stays alive beyond it.
   size_t max_programs = 256;
 };
@@ -68,7 +68,7 @@ class ProgramCache {
 
   const std::shared_ptr<const Device> device_;
   const size_t max_programs_;
-  DiskCache disk_;
+  base::DiskCache disk_;
   std::string device_key_, standard_options_;
 
   std::mutex build_mutex_;  // two builds at a time are no faster than one after the other

@@ -1,7 +1,7 @@
-// Files of compiled programs. A cached binary is code that will run, so nothing is trusted that
-// somebody else may have written.
-#ifndef TIMCL_BACKENDS_OPENCL_RUN_DISK_CACHE_H_
-#define TIMCL_BACKENDS_OPENCL_RUN_DISK_CACHE_H_
+// Files of compiled code: programs of the OpenCL backend, modules of vendors' compilers. It is code
+// that will run, so nothing is trusted that somebody else may have written.
+#ifndef TIMCL_BASE_DISK_CACHE_H_
+#define TIMCL_BASE_DISK_CACHE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tim::vx::opencl {
+namespace tim::vx::base {
 
 /// 32 hexadecimal digits that stand for these bytes.
 std::string HashName(std::string_view bytes);
@@ -58,5 +58,5 @@ class DiskCache {
   std::atomic<bool> warned_{false};
 };
 
-}  // namespace tim::vx::opencl
-#endif  // TIMCL_BACKENDS_OPENCL_RUN_DISK_CACHE_H_
+}  // namespace tim::vx::base
+#endif  // TIMCL_BASE_DISK_CACHE_H_

@@ -1,13 +1,13 @@
 // Numbers and texts as bytes, for files: 8 bytes of a number, lowest first; a text is its length,
 // then its bytes.
-#ifndef TIMCL_BACKENDS_OPENCL_RUN_BYTES_H_
-#define TIMCL_BACKENDS_OPENCL_RUN_BYTES_H_
+#ifndef TIMCL_BASE_BYTES_H_
+#define TIMCL_BASE_BYTES_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace tim::vx::opencl {
+namespace tim::vx::base {
 
 inline void PutNumber(std::string* out, uint64_t n) {
   for (int i = 0; i < 8; ++i) *out += static_cast<char>(n >> (8 * i));
@@ -41,5 +41,5 @@ struct ByteReader {
   std::string_view Text() { return Take(Number()); }
 };
 
-}  // namespace tim::vx::opencl
-#endif  // TIMCL_BACKENDS_OPENCL_RUN_BYTES_H_
+}  // namespace tim::vx::base
+#endif  // TIMCL_BASE_BYTES_H_

@@ -1,6 +1,6 @@
-// The folder of compiled programs: see disk_cache.h.
+// The folder of compiled code: see disk_cache.h.
 #define XXH_INLINE_ALL
-#include "backends/opencl/run/disk_cache.h"
+#include "base/disk_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,14 +16,11 @@
 #include <system_error>
 #include <tuple>
 
-#include "backends/opencl/run/bytes.h"
+#include "base/bytes.h"
 #include "base/log.h"
 
-namespace tim::vx::opencl {
+namespace tim::vx::base {
 namespace {
-
-using base::Log;
-using base::LogLevel;
 
 // A file: magic, key, payload (both as bytes.h writes texts), XXH3-128 of all bytes before. The
 // digits change with the layout.
@@ -291,4 +288,4 @@ size_t DiskCache::Clear() {
   return removed;
 }
 
-}  // namespace tim::vx::opencl
+}  // namespace tim::vx::base
