@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file to open. Beside the library or program that this code lies in, if there is one.
+/// The file to open. Beside the library or program that this code lies in, or where that program's
+/// libraries are.
 std::string FileOf(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const std::string file = "libtimcl_" + name + ".so";
@@ -26,8 +27,11 @@ std::string FileOf(const std::string& name) {
   if (dladdr(reinterpret_cast<const void*>(&OpenDelegate), &own) == 0 || own.dli_fname == nullptr)
     return file;
   std::error_code error;
-  const fs::path beside = fs::absolute(own.dli_fname, error).parent_path() / file;
-  return fs::exists(beside, error) ? beside.string() : file;
+  const fs::path folder = fs::absolute(own.dli_fname, error).parent_path();
+  for (const fs::path& at : {folder / file, folder / TIMCL_LIBRARIES_FROM_PROGRAMS / file}) {
+    if (fs::exists(at, error)) return at.lexically_normal().string();
+  }
+  return file;
 }
 
 Result<CreateDelegateFunction> Open(const std::string& name) {

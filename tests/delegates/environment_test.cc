@@ -18,9 +18,10 @@ TEST(Environment, NamesADelegateForEveryContext) {
       EXPECT_THAT(warnings, IsEmpty());
       EXPECT_EQ(net.Placement("Relu#1").backend, "onednn");
     } else {
-      EXPECT_THAT(warnings, Contains(AllOf(HasSubstr("TIMCL_DELEGATE '" + std::string(value) +
-                                                     "' is passed over: "),
-                                           HasSubstr(words))));
+      EXPECT_THAT(
+          warnings,
+          Contains(AllOf(HasSubstr("TIMCL_DELEGATE '" + std::string(value) + "' is passed over: "),
+                         HasSubstr(words))));
       EXPECT_EQ(net.Placement("Relu#1").backend, "reference");
     }
   }

@@ -79,9 +79,8 @@ class OneDnnCases : public ::testing::Test {
           std::vector<std::byte> data(t.type.bytes());
           if (t.type.dtype != DataType::UNKNOWN)
             FillInput(t, named.c.outputs[0], 42 + Hash(named.text) + i, data.data());
-          inputs->push_back(t.type.dtype == DataType::UNKNOWN
-                                ? -1
-                                : g.AddInput(t.type, t.constant, data.data()));
+          inputs->push_back(
+              t.type.dtype == DataType::UNKNOWN ? -1 : g.AddInput(t.type, t.constant, data.data()));
         }
         for (const TensorType& t : named.c.outputs) results->push_back(g.AddResult(t, true));
         return g.AddOp(std::make_shared<OpDef>(def), named.c.attrs, *inputs, *results);
@@ -95,8 +94,7 @@ class OneDnnCases : public ::testing::Test {
       const TensorType& type = actual.TypeOf(got[0]);
       EXPECT_EQ(actual.Damage(got[0]), std::nullopt) << named.text;
       std::vector<double> sums;
-      if (def.tolerance.sum && !IsInteger(type.dtype))
-        sums = Magnitudes(named, actual, inputs, 0);
+      if (def.tolerance.sum && !IsInteger(type.dtype)) sums = Magnitudes(named, actual, inputs, 0);
       const auto wrong = Compare(type, expected.Result(wanted[0]), actual.Result(got[0]),
                                  def.tolerance, sums.empty() ? nullptr : &sums);
       EXPECT_EQ(wrong, std::nullopt) << named.text << " (" << named.c.note << ")\n  " << *wrong;

@@ -112,10 +112,10 @@ TEST(OneDnn, ANetworkInPieces) {
   convolutions.threads = 1;
   const ConvNet some(WithOneDnn(NewHostContext(), convolutions));
   ExpectNear(some.Run(), ConvNet(NewHostContext()).Run());
-  EXPECT_THAT(Counts(some.graph),
-              ElementsAre(std::pair("onednn", 2), std::pair("reference", 6)));
-  EXPECT_THAT(some.graph->Report().ToText(),
-              HasSubstr("not replaced by delegate 'onednn': its kind is not among those asked for"));
+  EXPECT_THAT(Counts(some.graph), ElementsAre(std::pair("onednn", 2), std::pair("reference", 6)));
+  EXPECT_THAT(
+      some.graph->Report().ToText(),
+      HasSubstr("not replaced by delegate 'onednn': its kind is not among those asked for"));
 }
 
 // Integers: equal to the last bit, whoever runs them.
@@ -269,9 +269,9 @@ TEST(OneDnn, OtherShapes) {
     return inner->Build(model);
   };
   const auto host = NewHostContext();
-  ASSERT_TRUE(host->SetDelegate(std::make_shared<MadeDelegate>(inner->Name(), counted, [&] {
-                    return inner->Init();
-                  })).ok());
+  ASSERT_TRUE(host->SetDelegate(std::make_shared<MadeDelegate>(inner->Name(), counted,
+                                                               [&] { return inner->Init(); }))
+                  .ok());
   const ConvNet net(host), reference(NewHostContext());
   ExpectNear(net.Run(), reference.Run());
   for (const uint32_t batch : {5u, 1u, 2u}) {

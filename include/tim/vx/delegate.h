@@ -98,10 +98,11 @@ class TIMCL_API Delegate {
 
 extern "C" {
 /// The function timcl_create_delegate of a shared library that TIMCL_DELEGATE may name in the
-/// environment: puts a delegate into `*delegate` and returns null, else the reason why not. `tag` is
-/// TIMCL_CXX_TAG (tim/vx/op_plugin.h) of the library that asks, which must be its own. It throws
+/// environment: puts a delegate into `*delegate` and returns null, else the reason why not. `tag`
+/// is TIMCL_CXX_TAG (tim/vx/op_plugin.h) of the library that asks, which must be its own. It throws
 /// nothing.
-using CreateDelegateFunction = const char* (*)(const char* tag, std::shared_ptr<Delegate>* delegate);
+using CreateDelegateFunction = const char* (*)(const char* tag,
+                                               std::shared_ptr<Delegate>* delegate);
 }
 
 }  // namespace tim::vx

@@ -2,7 +2,7 @@
 // stands how oneDNN is made to compute the same.
 //   Integer results must be exact. Sums of integers are computed over float32 numbers that are
 // integers, or by int8 instructions with exact accumulators, and only where no sum can reach 2^24;
-// they are scaled, rounded and stored by the functions of the reference itself. Point-wise ops on
+// they are scaled and rounded in the very steps of the reference. Point-wise ops on
 // integers are computed over the real numbers that they stand for, as the reference does it.
 #include "ops.h"
 
@@ -49,6 +49,39 @@ Status CheckTypes(const Op& op, size_t inputs) {
   return Status();
 }
 
+/// Writes a float32 or 8-bit tensor by the rules of ref::Output, inline.
+class Store {
+ public:
+  Store(void* data, const TensorType& t)
+      : data_(data),
+        is_float_(t.dtype == DataType::FLOAT32),
+        zero_(static_cast<float>(t.zero_point())),
+        inverse_(static_cast<float>(1.0 / static_cast<double>(t.scale()))) {
+    if (is_float_) return;
+    lowest_ = static_cast<float>(LowestOf(t.dtype)),
+    highest_ = static_cast<float>(HighestOf(t.dtype));
+  }
+  /// A real number.
+  void Real(int64_t i, float real) const { Scaled(i, is_float_ ? real : real * inverse_); }
+  /// One in units of the scale.
+  void Scaled(int64_t i, float v) const {
+    if (is_float_) {
+      static_cast<float*>(data_)[i] = v;
+      return;
+    }
+    v += zero_;
+    // Limits first: they are whole numbers. A NaN becomes the zero point.
+    if (std::isnan(v)) v = zero_;
+    v = v < lowest_ ? lowest_ : v > highest_ ? highest_ : v;
+    static_cast<uint8_t*>(data_)[i] = static_cast<uint8_t>(std::lrint(v));  // halves to even
+  }
+
+ private:
+  void* data_;
+  bool is_float_;
+  float zero_, inverse_, lowest_ = 0, highest_ = 0;
+};
+
 // Sums of products.
 
 /// Largest magnitude of a stored number minus its zero point.
@@ -88,7 +121,8 @@ Status CheckSum(const Op& op, ReachFunction reach, Sum* sum) {
   const bool has_bias = sum->bias.present();
   if (!sum->integers) {
     if (!IsFloat(op.out)) return Refuse("a float sum is rounded: its order would show");
-    if (has_bias && !IsFloat(sum->bias)) return Refuse("only a bias of f32, not " + sum->bias.label());
+    if (has_bias && !IsFloat(sum->bias))
+      return Refuse("only a bias of f32, not " + sum->bias.label());
     return Status();
   }
   if (has_bias && sum->bias.dtype() == DataType::FLOAT16)
@@ -115,18 +149,18 @@ void ScaleSums(const Op& op, const Sum& sum, const memory& sums, Plan* plan) {
   }
   const memory bias = has_bias ? plan->Elements(sum.bias, false) : memory();
   const memory to = plan->Elements(op.out, true);
-  plan->Loop("scale sums", [=, channels = sum.channels, inner = sum.inner] {
+  plan->Loop("scale sums", [=, channels = sum.channels, inner = sum.inner, n = y.count()] {
     const auto* from = static_cast<const float*>(sums.get_data_handle());
     const ref::Input addend(has_bias ? bias.get_data_handle() : nullptr, b);
-    ref::Output out(to.get_data_handle(), y);
-    for (int64_t at = 0, n = out.count(); at < n; ++at) {
-      const int64_t c = at / inner % channels, total = static_cast<int64_t>(from[at]);
+    const Store store(to.get_data_handle(), y);
+    for (int64_t at = 0, row = 0; at < n; ++row) {
+      const int64_t c = row % channels;
       const float scale = m[static_cast<size_t>(c)];
-      if (real_bias) {
-        const float product = static_cast<float>(total) * scale;
-        out.Set(at, product + addend.Float(c));
-      } else {
-        out.SetScaled(at, has_bias ? total + addend.Raw(c) : total, scale);
+      const int64_t whole = has_bias && !real_bias ? addend.Raw(c) : 0;
+      const float real = real_bias ? addend.Float(c) : 0;
+      for (const int64_t end = at + inner; at < end; ++at) {
+        const float product = static_cast<float>(static_cast<int64_t>(from[at]) + whole) * scale;
+        real_bias ? store.Real(at, product + real) : store.Scaled(at, product);
       }
     }
   });
@@ -146,9 +180,8 @@ dnnl::primitive_attr SumAttr(const Op& op) {
 template <class PrimitiveDesc>
 void RunSum(const Op& op, const Sum& sum, const PrimitiveDesc& pd, Form form, const Desc& x,
             const Desc& w, Plan* plan) {
-  Plan::Args args = {
-      {DNNL_ARG_SRC, plan->Read(op.In(0), form, x, pd.src_desc())},
-      {DNNL_ARG_WEIGHTS, plan->Read(op.In(1), form, w, pd.weights_desc())}};
+  Plan::Args args = {{DNNL_ARG_SRC, plan->Read(op.In(0), form, x, pd.src_desc())},
+                     {DNNL_ARG_WEIGHTS, plan->Read(op.In(1), form, w, pd.weights_desc())}};
   const Desc dst = pd.dst_desc();
   if (!sum.integers) {
     if (sum.bias.present())
@@ -187,8 +220,8 @@ Status AddConvolution(const Op& op, Plan* plan) {
   const bool grouped = op.primitive->kind == "GroupedConv2d";
   // The layouts are those that layout inference found, or would; the op does not read them.
   if (grouped) {
-    TIMCL_TRY(CheckNames(op, {"stride", "dilation", "padding", "pad", "group", "input_layout",
-                              "kernel_layout"}));
+    TIMCL_TRY(CheckNames(
+        op, {"stride", "dilation", "padding", "pad", "group", "input_layout", "kernel_layout"}));
   } else {
     TIMCL_TRY(CheckNames(op, {"stride", "dilation", "padding", "pad", "multiplier", "weights",
                               "ksize", "input_layout", "kernel_layout"}));
@@ -210,8 +243,7 @@ Status AddConvolution(const Op& op, Plan* plan) {
   Sum sum;
   sum.channels = channels, sum.inner = y[0] * y[1];
   TIMCL_TRY(CheckSum(
-      op,
-      [&] { return ReachOfSum(op.In(1), channels, used * taps, per_slice * taps); }, &sum));
+      op, [&] { return ReachOfSum(op.In(1), channels, used * taps, per_slice * taps); }, &sum));
 
   Dims extent(2), stride(2), dilation(2), front(2), rear(2);  // H, W
   for (size_t d = 0; d < 2; ++d) {
@@ -244,8 +276,9 @@ Status AddConvolution(const Op& op, Plan* plan) {
     const algorithm direct = algorithm::convolution_direct;
     using Forward = dnnl::convolution_forward;
     return Forward::primitive_desc(
-        bias ? Forward::desc(forward, direct, src, weights, bias, dst, stride, dilation, front, rear)
-             : Forward::desc(forward, direct, src, weights, dst, stride, dilation, front, rear),
+        bias
+            ? Forward::desc(forward, direct, src, weights, bias, dst, stride, dilation, front, rear)
+            : Forward::desc(forward, direct, src, weights, dst, stride, dilation, front, rear),
         attr, plan->engine());
   };
   const TensorType &x_type = op.In(0).type(), &w_type = op.In(1).type();
@@ -277,8 +310,8 @@ Status AddFullyConnected(const Op& op, Plan* plan) {
   sum.channels = w[w.rank() - 1];
   int64_t terms = 1;
   for (size_t d = 0; d < x.rank() && d <= axis; ++d) terms *= x[d];
-  TIMCL_TRY(
-      CheckSum(op, [&] { return ReachOfSum(op.In(1), sum.channels, terms, terms); }, &sum));
+  TIMCL_TRY(CheckSum(
+      op, [&] { return ReachOfSum(op.In(1), sum.channels, terms, terms); }, &sum));
   const Dims of_x = {x.count() / terms, terms}, of_w = {sum.channels, terms};
   const Dims of_y = {of_x[0], sum.channels};
   using Forward = dnnl::inner_product_forward;
@@ -296,8 +329,8 @@ Status AddFullyConnected(const Op& op, Plan* plan) {
 Status AddMatmul(const Op& op, Plan* plan) {
   TIMCL_TRY(CheckNames(op, {"transpose_a", "transpose_b", "adjoint_a", "adjoint_b"}));
   std::array<bool, 2> turned = {};
-  for (const auto& [name, operand] : {std::pair("transpose_a", 0), {"transpose_b", 1},
-                                      {"adjoint_a", 0}, {"adjoint_b", 1}}) {
+  for (const auto& [name, operand] :
+       {std::pair("transpose_a", 0), {"transpose_b", 1}, {"adjoint_a", 0}, {"adjoint_b", 1}}) {
     bool turn = false;
     TIMCL_TRY(op.primitive->attrs.Get(name, &turn));
     turned[static_cast<size_t>(operand)] = turned[static_cast<size_t>(operand)] || turn;
@@ -308,8 +341,9 @@ Status AddMatmul(const Op& op, Plan* plan) {
   auto matrix = [&](size_t operand) {
     const Shape& s = op.In(operand).shape();
     const int64_t d0 = s.dim(0), d1 = s.dim(1);
-    if (s.rank() < 2) return operand == 0 ? std::pair(Dims{1, d0}, Dims{d0, 1})
-                                          : std::pair(Dims{d0, 1}, Dims{1, 1});
+    if (s.rank() < 2)
+      return operand == 0 ? std::pair(Dims{1, d0}, Dims{d0, 1})
+                          : std::pair(Dims{d0, 1}, Dims{1, 1});
     return turned[operand] ? std::pair(Dims{d0, d1}, Dims{1, d0})
                            : std::pair(Dims{d1, d0}, Dims{d0, 1});
   };
@@ -328,7 +362,8 @@ Status AddMatmul(const Op& op, Plan* plan) {
     of_y.insert(of_y.begin(), std::max(a.dim(d), b.dim(d)));
   }
   Sum sum;
-  TIMCL_TRY(CheckSum(op, [&] { return Reach(op.In(1).type()) * terms; }, &sum));
+  TIMCL_TRY(CheckSum(
+      op, [&] { return Reach(op.In(1).type()) * terms; }, &sum));
   sum.inner = op.out.ElementNum();
   const Desc x(dims[0], Type::f32, strides[0]), w(dims[1], Type::f32, strides[1]);
   const dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(x, w, Dense(of_y)), SumAttr(op),
@@ -350,8 +385,8 @@ void StoreReal(const Op& op, const Desc& made, Plan* plan, F run) {
   const memory to = plan->Elements(op.out, true);
   plan->Loop("quantize", [real, to, type = op.out.type()] {
     const auto* from = static_cast<const float*>(real.get_data_handle());
-    ref::Output out(to.get_data_handle(), type);
-    for (int64_t i = 0, n = out.count(); i < n; ++i) out.Set(i, from[i]);
+    const Store store(to.get_data_handle(), type);
+    for (int64_t i = 0, n = type.count(); i < n; ++i) store.Real(i, from[i]);
   });
 }
 
@@ -383,8 +418,8 @@ Status AddPool(const Op& op, Plan* plan) {
     const size_t at = 1 - d;
     of_x[2 + at] = x[d], of_y[2 + at] = y[d];
     size[at] = window.size, stride[at] = window.stride, front[at] = window.front;
-    rear[at] = std::max<int64_t>(
-        (y[d] - 1) * window.stride + window.reach() - x[d] - window.front, 0);
+    rear[at] =
+        std::max<int64_t>((y[d] - 1) * window.stride + window.reach() - x[d] - window.front, 0);
     if (window.front >= window.size || (y[d] - 1) * window.stride - window.front >= x[d])
       return Refuse("a window lies in the padding alone");
   }
@@ -513,8 +548,8 @@ Status AddArithmetic(const Op& op, Plan* plan) {
   const Arithmetic& f = *ArithmeticOf(op.primitive->kind);
   float scale = 1;
   if (f.scaled) TIMCL_TRY(op.primitive->attrs.Get("scale", &scale));
-  TIMCL_TRY(CheckNames(op, f.scaled ? std::set<std::string_view>{"scale"}
-                                    : std::set<std::string_view>{}));
+  TIMCL_TRY(CheckNames(
+      op, f.scaled ? std::set<std::string_view>{"scale"} : std::set<std::string_view>{}));
   TIMCL_TRY(CheckTypes(op, 2));
   dnnl::primitive_attr attr = Plan::Attr();
   if (scale != 1) {

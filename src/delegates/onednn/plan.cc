@@ -2,7 +2,9 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <numeric>
 
 namespace tim::vx::onednn {
 namespace {
@@ -82,16 +84,35 @@ memory Plan::View(Slot* slot, const Desc& desc) {
 void Plan::Convert(Slot* slot, Form form) {
   const TensorView t = slot->tensor;
   const memory from = Elements(t, false), to = slot->own;
-  const bool real = form == Form::kReal;
+  const bool real = form == Form::kReal, per_channel = t.type().per_channel();
+  // As the ops do: a weight per channel has no zero point.
+  const int64_t zero = per_channel ? 0 : t.type().zero_point();
+  const auto number = [real, zero](const ref::Input& in, int64_t i) {
+    return real ? in.Float(i) : static_cast<float>(in.Raw(i) - zero);
+  };
+  const char* const what = real ? "dequantize" : "subtract zero point";
+  if (per_channel) {
+    return Loop(
+        what,
+        [t, from, to, number] {
+          const ref::Input in(from.get_data_handle(), t.type());
+          auto* out = static_cast<float*>(to.get_data_handle());
+          for (int64_t i = 0, n = t.ElementNum(); i < n; ++i) out[i] = number(in, i);
+        },
+        slot->constant);
+  }
+  // What the reference makes of each byte.
+  std::array<uint8_t, 256> bytes;
+  std::iota(bytes.begin(), bytes.end(), uint8_t{0});
+  std::array<float, 256> numbers;
+  const ref::Input each(bytes.data(), t.type());
+  for (size_t i = 0; i < bytes.size(); ++i) numbers[i] = number(each, static_cast<int64_t>(i));
   Loop(
-      real ? "dequantize" : "subtract zero point",
-      [t, from, to, real] {
-        const ref::Input in(from.get_data_handle(), t.type());
+      what,
+      [t, from, to, numbers] {
+        const auto* in = static_cast<const uint8_t*>(from.get_data_handle());
         auto* out = static_cast<float*>(to.get_data_handle());
-        // As the ops do: a weight per channel has no zero point.
-        const int64_t zero = t.type().per_channel() ? 0 : t.type().zero_point();
-        for (int64_t i = 0, n = t.ElementNum(); i < n; ++i)
-          out[i] = real ? in.Float(i) : static_cast<float>(in.Raw(i) - zero);
+        for (int64_t i = 0, n = t.ElementNum(); i < n; ++i) out[i] = numbers[in[i]];
       },
       slot->constant);
 }
@@ -179,8 +200,9 @@ void Plan::Run(const dnnl::primitive_desc_base& pd, Args args) {
     args[DNNL_ARG_SCRATCHPAD] = scratch_.back();
   }
   const dnnl::primitive primitive(pd.get());
-  steps_.push_back({label_, pd.impl_info_str(),
-                    [this, primitive, args = std::move(args)] { primitive.execute(*stream_, args); }});
+  steps_.push_back({label_, pd.impl_info_str(), [this, primitive, args = std::move(args)] {
+                      primitive.execute(*stream_, args);
+                    }});
 }
 
 void Plan::Loop(const char* what, std::function<void()> loop, bool constant) {
@@ -196,16 +218,15 @@ void Plan::Finish() {
   size_t most = 0;
   for (const memory& m : scratch_) most = std::max(most, m.get_desc().get_size());
   if (most == 0) return;
-  scratch_buffer_ =
-      memory(Desc({static_cast<int64_t>(most)}, Type::u8, Dims{1}), engine_);
+  scratch_buffer_ = memory(Desc({static_cast<int64_t>(most)}, Type::u8, Dims{1}), engine_);
   for (memory& m : scratch_) m.set_data_handle(scratch_buffer_.get_data_handle());
 }
 
 Status Plan::Execute(std::vector<kernel::Timing>* timings) {
   for (auto& [key, slot] : slots_) {
     if (slot.views.empty()) continue;
-    void* const bytes = slot.output ? slot.tensor.MutableData()
-                                    : const_cast<void*>(slot.tensor.Data().get());
+    void* const bytes =
+        slot.output ? slot.tensor.MutableData() : const_cast<void*>(slot.tensor.Data().get());
     if (bytes == nullptr)
       return Status::Error(Code::kOutOfMemory, slot.tensor.label() + " has no memory");
     for (memory& m : slot.views) m.set_data_handle(bytes);
