@@ -164,10 +164,14 @@ Status ContextImpl::AddBackend(std::shared_ptr<Backend> backend, int priority) {
   TIMCL_TRY(ready);
   lock.lock();
   TIMCL_TRY(CheckName(name, false));  // meanwhile
+  Insert(std::move(backend), priority);
+  return Status();
+}
+
+void ContextImpl::Insert(std::shared_ptr<Backend> backend, int priority) {
   const auto at = std::find_if(backends_.begin(), backends_.end(),
                                [&](const auto& b) { return b.priority < priority; });
   backends_.insert(at, {std::move(backend), priority, false});
-  return Status();
 }
 
 Status ContextImpl::SetDelegate(std::shared_ptr<Delegate> delegate) {
@@ -218,13 +222,53 @@ Status ContextImpl::Load(const std::string& file, PluginInfo* info) {
     auto ops = (*library)->Ops();
     if (!ops.ok()) return ops.status().AtOp(label);
     for (const auto& def : *ops) info->ops.emplace_back(def->name);
-    const Status registered = ops_.RegisterAll(*ops);
-    if (!registered.ok()) return registered.AtOp(label);
+    const auto halves = (*library)->Halves();
+    if (!halves.ok()) return halves.status().AtOp(label);
+    if (halves->compiler != nullptr) info->models = halves->compiler->models;
+    const Status taken = Take(*ops, *halves);
+    if (!taken.ok()) return taken.AtOp(label);
     plugins_.push_back(*info);
     return Status();
   } catch (const std::exception& e) {
     return Status::Error(Code::kInternal, e.what()).AtOp(label);
   }
+}
+
+Status ContextImpl::Take(const std::vector<std::shared_ptr<const OpDef>>& ops,
+                         const plugin::Halves& halves) {
+  if (halves.compiler == nullptr && halves.dispatcher == nullptr) return ops_.RegisterAll(ops);
+  const plugin::Origin& origin =
+      halves.compiler != nullptr ? halves.compiler->origin : halves.dispatcher->origin;
+  const auto twice = [&](const char* what, const plugin::Origin& first) {
+    return Status::Error(Code::kAlreadyExists,
+                         fmt::format("vendor '{}' has a {} already, of '{}'; this one is of '{}'",
+                                     origin.vendor, what, first.file, origin.file));
+  };
+  const auto known = vendors_.find(origin.vendor);
+  plugin::Halves both = halves;
+  if (known != vendors_.end()) {
+    const plugin::Halves& there = known->second;
+    if (both.compiler != nullptr && there.compiler != nullptr)
+      return twice("compiler", there.compiler->origin);
+    if (both.dispatcher != nullptr && there.dispatcher != nullptr)
+      return twice("dispatcher", there.dispatcher->origin);
+    if (both.compiler == nullptr) both.compiler = there.compiler;
+    if (both.dispatcher == nullptr) both.dispatcher = there.dispatcher;
+  }
+  auto backend = plugin::CreateBackend(both);
+  const std::lock_guard lock(backends_mutex_);
+  if (known == vendors_.end()) TIMCL_TRY(CheckName(origin.vendor, false));
+  TIMCL_TRY(ops_.RegisterAll(ops));
+  if (known == vendors_.end()) {
+    Insert(std::move(backend), 0);
+  } else {
+    // In the place of the one half; graphs that are being compiled keep that.
+    for (compiler::RankedBackend& b : backends_) {
+      if (b.backend->Info().name == origin.vendor) b.backend = backend;
+    }
+  }
+  vendors_[origin.vendor] = std::move(both);
+  return Status();
 }
 
 Status ContextImpl::LoadPlugin(const std::string& file, std::vector<PluginInfo>* loaded) {

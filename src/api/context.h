@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "backends/plugin/backend.h"
 #include "base/env.h"
 #include "compiler/pipeline.h"
 #include "tim/vx/backend.h"
@@ -55,9 +57,13 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
  private:
   /// Loads one plugin; `info` receives what is known, also of one that is refused.
   Status Load(const std::string& file, PluginInfo* info);
+  /// Adds what a plugin brings, all of it or nothing. The caller holds plugins_mutex_.
+  Status Take(const std::vector<std::shared_ptr<const OpDef>>& ops, const plugin::Halves& halves);
   void Scan(const std::vector<std::string>& dirs, PluginScan* scan);
   /// Adds a delegate; `alone`: in the place of all others.
   Status Add(std::shared_ptr<Delegate> delegate, bool alone);
+  /// The caller holds backends_mutex_.
+  void Insert(std::shared_ptr<Backend> backend, int priority);
   /// kAlreadyExists: a backend of that name is there, delegates among them unless they are about to
   /// go. The caller holds backends_mutex_.
   Status CheckName(const std::string& name, bool delegates_go) const;
@@ -72,7 +78,8 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   };
   std::vector<KnownDelegate> delegates_;  // guarded by it too
   std::mutex plugins_mutex_;
-  std::vector<PluginInfo> plugins_;  // guarded by it
+  std::vector<PluginInfo> plugins_;                // guarded by it
+  std::map<std::string, plugin::Halves> vendors_;  // guarded by it
   std::vector<std::string> warnings_;
   Status device_status_;
   std::string device_name_, device_reason_, cache_dir_;

@@ -4,14 +4,17 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <exception>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
-#include "base/log.h"
+#include "backends/plugin/host.h"
 #include "kernels/embedded.h"
 #include "tim/vx/op_plugin.h"
 
@@ -22,80 +25,7 @@ namespace fs = std::filesystem;
 
 static_assert(std::string_view(TIMCL_VERSION).starts_with(TIMCL_CXX_VERSION "."),
               "op_plugin.h names another version than CMakeLists.txt");
-static_assert(static_cast<timcl_status>(Code::kInternal) == TIMCL_INTERNAL &&
-              static_cast<timcl_status>(Code::kPlugin) == TIMCL_PLUGIN &&
-              static_cast<timcl_status>(Code::kKernelBuild) == TIMCL_KERNEL_BUILD);
-
-// The library's side of the tables.
-
-std::string& LastWords() {
-  thread_local std::string words;
-  return words;
-}
-
-/// What register_ops fills.
-struct Collector {
-  std::vector<OpDef> defs;
-  Status status;
-};
-
-extern "C" {
-static void HostLog(int32_t level, const char* text) {
-  using base::LogLevel;
-  const LogLevel l = level <= TIMCL_LOG_ERROR  ? LogLevel::kError
-                     : level == TIMCL_LOG_WARN ? LogLevel::kWarn
-                     : level == TIMCL_LOG_INFO ? LogLevel::kInfo
-                                               : LogLevel::kDebug;
-  base::Log("plugin", l, "{}", text ? text : "");
-}
-static void HostSetError(const char* text) {
-  try {
-    LastWords() = text ? text : "";
-  } catch (...) {  // no memory for the words
-  }
-}
-static timcl_status HostAddOp(void* registry, const void* op_def) {
-  if (registry == nullptr || op_def == nullptr) return TIMCL_INVALID_ARGUMENT;
-  auto& collector = *static_cast<Collector*>(registry);
-  try {
-    collector.defs.push_back(*static_cast<const OpDef*>(op_def));
-  } catch (...) {
-    return TIMCL_OUT_OF_MEMORY;
-  }
-  return TIMCL_OK;
-}
-}
-
-constexpr timcl_host_api MakeHost() {
-  timcl_host_api host = {};
-  host.h = {offsetof(timcl_host_api, graph_num_ops), TIMCL_ABI_MAJOR, 0};
-  host.library_version = TIMCL_VERSION;
-  host.log = HostLog;
-  host.set_error = HostSetError;
-  host.add_op = HostAddOp;
-  return host;
-}
-constexpr timcl_host_api kHost = MakeHost();
-
-/// Calls into the plugin: the status that it returns, with the words that it left.
-template <class F>
-Status Call(const char* what, F f) {
-  LastWords().clear();
-  timcl_status status = TIMCL_OK;
-  try {
-    status = f();
-  } catch (const std::exception& e) {
-    return Status::Error(Code::kPlugin, fmt::format("{} threw: {}", what, e.what()));
-  } catch (...) {
-    return Status::Error(Code::kPlugin, fmt::format("{} threw an exception of unknown type", what));
-  }
-  if (status == TIMCL_OK) return Status();
-  const bool known = status > TIMCL_OK && status <= TIMCL_INTERNAL;
-  return Status::Error(known ? static_cast<Code>(status) : Code::kPlugin,
-                       fmt::format("{} failed{}{}", what,
-                                   known ? "" : fmt::format(" with the unknown status {}", status),
-                                   LastWords().empty() ? "" : ": " + LastWords()));
-}
+using plugin::Ask;
 
 Status CheckHeader(const char* what, const timcl_header& h) {
   // The size of another major means nothing to us.
@@ -109,6 +39,39 @@ Status CheckHeader(const char* what, const timcl_header& h) {
 Status TooShort(const char* what, const timcl_header& h, const char* member) {
   return Status::Error(Code::kPlugin, fmt::format("{} of {} bytes ends before its member '{}'",
                                                   what, h.size, member));
+}
+
+/// A table as this library knows it: what it lacks is null, what is beyond is left out.
+template <class Table>
+Table Known(const Table* table) {
+  Table known = {};
+  std::memcpy(&known, table, std::min<size_t>(table->h.size, sizeof known));
+  return known;
+}
+
+/// Why somebody else than this user and root may write to a file or directory; "": nobody may.
+std::string WhoElse(const fs::path& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0) return std::generic_category().message(errno);
+  if (s.st_uid != 0 && s.st_uid != geteuid()) return fmt::format("user {} owns it", s.st_uid);
+  if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return fmt::format("its mode is {:o} (chmod go-w)", s.st_mode & 07777);
+  return "";
+}
+/// A plugin is code that runs: kPlugin unless the file and the directories that lead to it, links
+/// followed, belong to this user or to root alone.
+Status CheckOwners(const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  for (const fs::path& path : {file.parent_path(), real.parent_path(), real}) {
+    const std::string why = error ? error.message() : WhoElse(path);
+    if (why.empty()) continue;
+    return Status::Error(Code::kPlugin, fmt::format("others may write to '{}': {}; a plugin is "
+                                                    "code that runs, so it must be yours or root's "
+                                                    "alone",
+                                                    path.string(), why));
+  }
+  return Status();
 }
 
 std::string LoaderWords() {
@@ -127,6 +90,7 @@ Result<std::shared_ptr<PluginLibrary>> PluginLibrary::Open(const std::string& fi
   if (file.empty() || !fs::exists(path, error)) {
     return Status::Error(Code::kNotFound, fmt::format("there is no file '{}'", file));
   }
+  TIMCL_TRY(CheckOwners(path));
   void* const handle =
       dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | (stay_mapped ? RTLD_NODELETE : 0));
   if (handle == nullptr) {
@@ -149,7 +113,8 @@ Status PluginLibrary::Query(PluginInfo* info) {
     return Status::Error(Code::kPlugin, "it is no plugin of this library: " + LoaderWords());
   }
   const timcl_plugin* table = nullptr;
-  TIMCL_TRY(Call("timcl_plugin_query", [&] { return query(TIMCL_ABI_MAJOR, &kHost, &table); }));
+  TIMCL_TRY(
+      Ask("timcl_plugin_query", [&] { return query(TIMCL_ABI_MAJOR, &plugin::Host(), &table); }));
   if (table == nullptr) {
     return Status::Error(Code::kPlugin, "timcl_plugin_query gave no table");
   }
@@ -162,19 +127,23 @@ Status PluginLibrary::Query(PluginInfo* info) {
   info->name = table->name;
   if (!TIMCL_HAS(timcl_plugin, table, version)) return TooShort(what, table->h, "version");
   info->version = table->version ? table->version : "";
-  if (TIMCL_HAS(timcl_plugin, table, vendor) && table->vendor) info->vendor = table->vendor;
+  if (!TIMCL_HAS(timcl_plugin, table, ops)) return TooShort(what, table->h, "ops");
+  const timcl_plugin known = Known(table);
+  if (known.vendor != nullptr) info->vendor = known.vendor;
+  info->compiles = known.compiler != nullptr;
+  info->executes = known.dispatch != nullptr;
+  if (info->compiles || info->executes)
+    info->sdk_version = known.sdk_version != nullptr ? known.sdk_version : info->version;
   table_ = table;
-  return Status();
+  if (known.ops != nullptr || info->compiles || info->executes) return Status();
+  return Status::Error(
+      Code::kPlugin,
+      "it brings nothing that this library knows: no operators, no compiler, no dispatcher");
 }
 
 Result<std::vector<std::shared_ptr<const OpDef>>> PluginLibrary::Ops() {
-  if (!TIMCL_HAS(timcl_plugin, table_, ops)) {
-    return TooShort("its table timcl_plugin", table_->h, "ops");
-  }
   const timcl_ops_api* const ops = table_->ops;
-  if (ops == nullptr) {
-    return Status::Error(Code::kPlugin, "it brings nothing that this library knows: no operators");
-  }
+  if (ops == nullptr) return std::vector<std::shared_ptr<const OpDef>>();
   const char* const what = "its table timcl_ops_api";
   TIMCL_TRY(CheckHeader(what, ops->h));
   if (!TIMCL_HAS(timcl_ops_api, ops, cxx_tag)) return TooShort(what, ops->h, "cxx_tag");
@@ -192,15 +161,13 @@ Result<std::vector<std::shared_ptr<const OpDef>>> PluginLibrary::Ops() {
   /// The definitions, and what they point to: the library is the last to go.
   struct Owned {
     std::shared_ptr<PluginLibrary> library;
-    std::vector<OpDef> defs;
+    plugin::AddedOps defs;
   };
   auto owned = std::make_shared<Owned>();
   owned->library = shared_from_this();
-  Collector collector;
-  TIMCL_TRY(
-      Call("its registration of operators", [&] { return ops->register_ops(&kHost, &collector); }));
-  if (collector.defs.empty()) return Status::Error(Code::kPlugin, "it registers no operator");
-  owned->defs = std::move(collector.defs);
+  TIMCL_TRY(Ask("its registration of operators",
+                [&] { return ops->register_ops(&plugin::Host(), &owned->defs); }));
+  if (owned->defs.empty()) return Status::Error(Code::kPlugin, "it registers no operator");
   if (TIMCL_HAS(timcl_ops_api, ops, kernels) && ops->kernels != nullptr && !has_kernels_) {
     kernels::AddSources(table_, static_cast<const KernelSources*>(ops->kernels));
     has_kernels_ = true;
@@ -211,6 +178,66 @@ Result<std::vector<std::shared_ptr<const OpDef>>> PluginLibrary::Ops() {
     all.emplace_back(owned, &def);
   }
   return all;
+}
+
+plugin::Origin PluginLibrary::Origin() {
+  const timcl_plugin known = Known(table_);
+  plugin::Origin origin;
+  origin.name = known.name;
+  if (known.version != nullptr) origin.version = known.version;
+  if (known.vendor != nullptr) origin.vendor = known.vendor;
+  origin.sdk_version = known.sdk_version != nullptr ? known.sdk_version : origin.version;
+  origin.file = file_;
+  origin.library = shared_from_this();
+  return origin;
+}
+
+Result<plugin::Halves> PluginLibrary::Halves() {
+  const timcl_plugin known = Known(table_);
+  plugin::Halves halves;
+  if (known.compiler == nullptr && known.dispatch == nullptr) return halves;
+  const plugin::Origin origin = Origin();
+  if (origin.vendor.empty()) {
+    return Status::Error(Code::kPlugin,
+                         fmt::format("it brings a {} and names no vendor",
+                                     known.compiler != nullptr ? "compiler" : "dispatcher"));
+  }
+// Ends the function with an error unless the table has the function.
+#define TIMCL_NEEDS(table_type, table, member)                                         \
+  do {                                                                                 \
+    if (!TIMCL_HAS(table_type, table, member))                                         \
+      return TooShort("its table " #table_type, (table)->h, #member);                  \
+    if ((table)->member == nullptr)                                                    \
+      return Status::Error(Code::kPlugin, "its table " #table_type " lacks " #member); \
+  } while (false)
+  if (const timcl_compiler_api* const t = known.compiler) {
+    TIMCL_TRY(CheckHeader("its table timcl_compiler_api", t->h));
+    TIMCL_NEEDS(timcl_compiler_api, t, create);
+    TIMCL_NEEDS(timcl_compiler_api, t, destroy);
+    TIMCL_NEEDS(timcl_compiler_api, t, partition);
+    TIMCL_NEEDS(timcl_compiler_api, t, compile);
+    TIMCL_NEEDS(timcl_compiler_api, t, num_modules);
+    TIMCL_NEEDS(timcl_compiler_api, t, module);
+    TIMCL_NEEDS(timcl_compiler_api, t, num_calls);
+    TIMCL_NEEDS(timcl_compiler_api, t, call);
+    TIMCL_NEEDS(timcl_compiler_api, t, destroy_result);
+    auto compiler = std::make_shared<plugin::Compiler>(plugin::Compiler{origin, Known(t), {}});
+    for (const char* const* model = t->models; model != nullptr && *model != nullptr; ++model)
+      compiler->models.emplace_back(*model);
+    halves.compiler = std::move(compiler);
+  }
+  if (const timcl_dispatch_api* const t = known.dispatch) {
+    TIMCL_TRY(CheckHeader("its table timcl_dispatch_api", t->h));
+    TIMCL_NEEDS(timcl_dispatch_api, t, device_create);
+    TIMCL_NEEDS(timcl_dispatch_api, t, device_destroy);
+    TIMCL_NEEDS(timcl_dispatch_api, t, context_create);
+    TIMCL_NEEDS(timcl_dispatch_api, t, context_destroy);
+    TIMCL_NEEDS(timcl_dispatch_api, t, bind);
+    TIMCL_NEEDS(timcl_dispatch_api, t, invoke);
+    halves.dispatcher = std::make_shared<plugin::Dispatcher>(plugin::Dispatcher{origin, Known(t)});
+  }
+#undef TIMCL_NEEDS
+  return halves;
 }
 
 bool InOnePlugin(const void* one, const void* other) {
@@ -260,8 +287,7 @@ std::vector<std::string> PluginDirs(const base::Environment& env) {
   // Where this code lies: in the shared library; or, with the archive, in a program (the timcl
   // command), which stands in the folder of programs.
   Dl_info own;
-  if (dladdr(reinterpret_cast<const void*>(&kHost), &own) == 0 || own.dli_fname == nullptr)
-    return dirs;
+  if (dladdr(&plugin::Host(), &own) == 0 || own.dli_fname == nullptr) return dirs;
   std::error_code error;
   const fs::path file = fs::absolute(own.dli_fname, error);
   const bool library = file.filename().string().find(".so") != std::string::npos;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/plugin/backend.h"
 #include "base/env.h"
 #include "tim/vx/context.h"
 #include "tim/vx/op_def.h"
@@ -17,19 +18,22 @@ namespace tim::vx {
 /// What it gives (tables, definitions, their strings) is read-only.
 class PluginLibrary : public std::enable_shared_from_this<PluginLibrary> {
  public:
-  /// Opens the library and checks its tables. `info` receives what is known, also of a plugin that
-  /// is refused later.
+  /// Opens the library and checks its table. `info` receives what is known, also of a plugin that
+  /// is refused later. kPlugin: others may write the file or its directory; it brings nothing.
   static Result<std::shared_ptr<PluginLibrary>> Open(const std::string& file, bool stay_mapped,
                                                      PluginInfo* info);
   PluginLibrary(const PluginLibrary&) = delete;
   ~PluginLibrary();
 
-  /// Its operators, by the C++ tier.
+  /// Its operators, by the C++ tier; none: it brings none.
   Result<std::vector<std::shared_ptr<const OpDef>>> Ops();
+  /// Its compiler and its dispatcher, where it has them, with all that they must have.
+  Result<plugin::Halves> Halves();
 
  private:
   PluginLibrary(std::string file, void* handle) : file_(std::move(file)), handle_(handle) {}
   Status Query(PluginInfo* info);
+  plugin::Origin Origin();
 
   const std::string file_;
   void* const handle_;

@@ -484,6 +484,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   if (kept != nullptr) {
     // Only for the compilation itself: compilers' own objects, and code that is loaded by now.
     compiled.assignment.kept.clear();
+    for (CompileEnv& env : envs) env.keep->clear();
     for (CompiledUnits& units : compiled.units) units.modules.clear();
     *kept = std::make_shared<Kept>(
         Kept{shared, std::move(backends), std::move(envs), options, std::move(compiled)});

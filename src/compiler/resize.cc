@@ -180,6 +180,10 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
     const auto [b, index] = c.unit_of[p];
     bool anew = false;
     for (const int id : c.partitions[p].nodes) anew = anew || kept->changed.count(id) != 0;
+    for (size_t i = 0; i < steps[p].io.inputs.size(); ++i)
+      steps[p].io.inputs[i].type = kept->graph->value(steps[p].input_values[i]).type;
+    for (size_t i = 0; i < steps[p].io.outputs.size(); ++i)
+      steps[p].io.outputs[i].type = kept->graph->value(steps[p].output_values[i]).type;
     if (!anew) {
       const Status resized = c.loaded[b].kernels[index]->ReSize();
       anew = resized.code() == Code::kUnsupported;
@@ -196,6 +200,7 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
   TIMCL_TRY(ReportOps(*kept->graph, kept->backends, kept->options, c, report));
   TIMCL_ASSIGN(*executable, Assemble(kept->graph.get(), kept->backends, kept->options, &c, report));
   c.assignment.kept.clear();
+  for (CompileEnv& env : kept->envs) env.keep->clear();
   for (CompiledUnits& units : c.units) units.modules.clear();
   return Status();
 }

@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory() as top:
     text = call("--plugins", str(first), "--plugins", str(second))
     has(text, "test.good 1.2.3", "test.times(factor=2.0)", "test.shift(by=1.0)", "test.tables 1.0.0 by Tables Ltd",
         "2 plugins, 3 rejected; looked in: " + str(first), f"rejected: {first}/libtimcl_other_major.so",
-        "is of plugin ABI 2.3, this library has 1.0", "it is no plugin of this library",
+        "is of plugin ABI 2.3, this library has 1.1", "it is no plugin of this library",
         f"loaded already, 1.2.3 from '{first}/libtimcl_good.so'")
 
     info = json.loads(call("--format=json", f"--plugins={first}"))

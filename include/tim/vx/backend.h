@@ -213,8 +213,8 @@ class TIMCL_API Kernel {
   /// Execute and Wait in one, with the time of each piece of work appended; every call appends the
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
-  /// For other shapes (Graph::Resize): what the tensors tell of themselves is new already, their
-  /// memory is planned afterwards. kUnsupported, the default: the partition is compiled anew.
+  /// For other shapes (Graph::Resize): what the tensors tell of themselves is new already, in views
+  /// and in the `io` of Prepare; their memory is planned afterwards. kUnsupported, the default: the partition is compiled anew.
   virtual Status ReSize();
   /// What the last Prepare found that the user should hear of, in words that name the op: goes into
   /// the report and the log.
@@ -263,6 +263,9 @@ struct CompileEnv {
   std::map<std::string, std::string> options = {};
   /// Folder for what a backend wants to find again in another process; "" = off.
   std::string cache_dir = {};
+  /// What is put here lives as long as the compilation.
+  std::shared_ptr<std::vector<std::shared_ptr<void>>> keep =
+      std::make_shared<std::vector<std::shared_ptr<void>>>();
 };
 
 /// Implementations need not be safe for concurrent use: a Context serialises calls.
