@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "api/delegate_library.h"
+#include "backends/delegate/backend.h"
 #include "backends/opencl/backend.h"
 #include "base/env.h"
 #include "compiler/pipeline.h"
@@ -61,6 +63,23 @@ inline std::shared_ptr<Backend> OpenCl(bool disk_cache = true) {
     std::fprintf(stderr, "%s\n", backend.status().message().c_str());
     std::exit(1);
   }
+  return *backend;
+}
+
+/// What TIMCL_DELEGATE names, which takes what it can from OpenCL; null where it names nothing.
+/// Ends the program with the reason where it cannot be had.
+inline const std::shared_ptr<Backend>& DelegateOfEnvironment() {
+  static const auto* const backend = new std::shared_ptr<Backend>([]() -> std::shared_ptr<Backend> {
+    const std::string& name = base::Environment::Process().Get(base::Env::kDelegate);
+    if (name.empty()) return nullptr;
+    auto delegate = OpenDelegate(name);
+    auto made = delegate.ok() ? delegate::CreateBackend(*delegate)
+                              : Result<std::shared_ptr<Backend>>(delegate.status());
+    const Status ready = made.ok() ? (*made)->Init() : made.status();
+    if (ready.ok()) return *made;
+    std::fprintf(stderr, "%s\n", ready.message().c_str());
+    std::exit(1);
+  }());
   return *backend;
 }
 
@@ -122,7 +141,9 @@ inline Result<std::unique_ptr<OneOp>> BuildOne(const OpDef& def, const Case& c,
     }
   }
   one->graph.AddNode(std::move(n));
-  const std::vector<compiler::RankedBackend> backends = {{backend, 0, false}};
+  std::vector<compiler::RankedBackend> backends = {{backend, 0, false}};
+  if (const auto& delegate = DelegateOfEnvironment(); delegate && candidate < 0)
+    backends.insert(backends.begin(), {delegate, 1, false});
   auto executable = compiler::Compile(one->shared, Ops(), backends, {}, &one->report);
   if (!executable.ok()) return executable.status();
   one->executable = std::move(*executable);

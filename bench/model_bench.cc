@@ -1,17 +1,26 @@
 // Whole models: the LeNet of samples/lenet. Time per run, images per second, cold and warm compile,
-// steps and launches per run.
+// steps and launches per run. Rows "delegates": a float32 network on OpenCL, on the oneDNN
+// delegate, and with every second op on the one and the other.
 //   model_bench                       cold compile: PoCL's own cache is switched off
 //   POCL_KERNEL_CACHE=1 model_bench   warm compile: from PoCL's cache, once it is filled
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
+#include <array>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "digits.h"
 #include "tim/vx/compile_option.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
+#include "tim/vx/ops/activations.h"
+#include "tim/vx/ops/conv2d.h"
+#ifdef TIMCL_HAS_ONEDNN
+#include "tim/vx/delegates/onednn.h"
+#endif
 
 namespace {
 
@@ -82,6 +91,59 @@ void Compile(benchmark::State& state, bool warm) {
   }
 }
 
+#ifdef TIMCL_HAS_ONEDNN
+constexpr uint32_t kSide = 28, kChannels = 32;
+constexpr int kLayers = 8;
+
+/// Convolutions of 3x3 with a Tanh behind each.
+void BuildLayers(Graph& graph) {
+  using namespace tim::vx;
+  const ShapeType shape = {kSide, kSide, kChannels, 1};
+  auto at = graph.CreateTensor(TensorSpec(DataType::FLOAT32, shape, TensorAttribute::INPUT));
+  std::vector<float> weights(3 * 3 * kChannels * kChannels);
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] = (static_cast<float>(i * 7919 % 1013) / 1013 - 0.5f) / 8;
+  const auto kernel = graph.CreateTensor(
+      TensorSpec(DataType::FLOAT32, {3, 3, kChannels, kChannels}, TensorAttribute::CONSTANT),
+      weights.data());
+  auto next = [&](bool last) {
+    return graph.CreateTensor(TensorSpec(
+        DataType::FLOAT32, shape, last ? TensorAttribute::OUTPUT : TensorAttribute::TRANSIENT));
+  };
+  const std::array<uint32_t, 2> one = {1, 1};
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const auto sums = next(false), results = next(layer + 1 == kLayers);
+    graph.CreateOperation<ops::Conv2d>(PadType::SAME, one, one)
+        ->BindInputs({at, kernel})
+        .BindOutput(sums);
+    graph.CreateOperation<ops::Tanh>()->BindInput(sums).BindOutput(results);
+    at = results;
+  }
+}
+
+/// kinds: what oneDNN gets; empty: all.
+void Delegates(benchmark::State& state, bool onednn, const std::set<std::string>& kinds) {
+  auto context = Context::Create();
+  if (onednn) {
+    tim::vx::OneDnnOptions options;
+    options.kinds = kinds;
+    const tim::vx::Status set = context->SetDelegate(tim::vx::CreateOneDnnDelegate(options));
+    if (!set.ok()) return state.SkipWithError(set.message().c_str());
+  }
+  auto graph = context->CreateGraph();
+  BuildLayers(*graph);
+  if (!Prepare(state, *graph) || !graph->Run()) return;
+  for (auto _ : state) {
+    if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+  }
+  const double ops = 2.0 * kLayers * kSide * kSide * 9 * kChannels * kChannels;
+  state.counters["OP/s"] = benchmark::Counter(ops * static_cast<double>(state.iterations()),
+                                              benchmark::Counter::kIsRate);
+  state.counters["partitions"] = static_cast<double>(graph->Report().partitions);
+  Counters(state, *graph);
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,6 +159,20 @@ int main(int argc, char** argv) {
       ->Arg(1)
       ->UseRealTime()
       ->Unit(benchmark::kMicrosecond);
+#ifdef TIMCL_HAS_ONEDNN
+  const struct {
+    const char* name;
+    bool onednn;
+    std::set<std::string> kinds;
+  } rows[] = {{"delegates/opencl", false, {}},
+              {"delegates/onednn", true, {}},
+              {"delegates/split", true, {"Conv2d"}}};
+  for (const auto& r : rows) {
+    benchmark::RegisterBenchmark(r.name, Delegates, r.onednn, r.kinds)
+        ->UseRealTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+#endif
   const bool warm = std::string_view(getenv("POCL_KERNEL_CACHE")) != "0";
   benchmark::RegisterBenchmark(
       warm ? "LeNet/create_compile_first_run_warm" : "LeNet/create_compile_first_run_cold", Compile,

@@ -15,7 +15,10 @@ needed=(
   nlohmann-json3-dev:hdr:nlohmann/json_fwd.hpp  libcli11-dev:hdr:CLI/Version.hpp
   libxxhash-dev:hdr:xxhash.h  libpng-dev:hdr:png.h
 )
-optional=(ccache:cmd:ccache)  # only makes builds faster
+optional=(
+  ccache:cmd:ccache                       # only makes builds faster
+  libdnnl-dev:hdr:oneapi/dnnl/dnnl.hpp    # for the oneDNN delegate
+)
 
 found() {  # found <kind> <what>
   case $1 in
@@ -92,7 +95,10 @@ echo "setup: installing ${missing[*]}"
 if ! install; then  # no package lists yet, or old ones
   echo "setup: once more, with fresh package lists"
   update || { sleep 5 && update; } || give_up
-  install || { sleep 5 && install; } || give_up
+  if ! install; then  # one that is optional may not be to be had
+    missing_by_dpkg "${needed[@]}"
+    install || { sleep 5 && install; } || give_up
+  fi
 fi
 missing_by_dpkg "${needed[@]}"
 ((${#missing[@]} == 0)) || give_up

@@ -10,6 +10,7 @@
 #include <limits>
 #include <system_error>
 
+#include "api/delegate_library.h"
 #include "api/graph.h"
 #include "api/plugin.h"
 #include "backends/delegate/backend.h"
@@ -85,6 +86,11 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     device_reason_ = "host code, as asked for";
   }
   backends_.push_back({reference::CreateBackend(), kReferencePriority, !host_only, true});
+  if (const std::string& name = env_.Get(base::Env::kDelegate); !name.empty()) {
+    auto delegate = OpenDelegate(name);
+    const Status added = delegate.ok() ? Add(*delegate, false) : delegate.status();
+    if (!added.ok()) warnings_.push_back(added.detail());
+  }
 }
 
 ContextImpl::~ContextImpl() {

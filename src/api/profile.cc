@@ -60,7 +60,8 @@ class Rows {
   void Add(size_t run, size_t step, const kernel::Timing& t) {
     // What belongs to no op stands for itself.
     const auto [it, first] = row_of_.try_emplace(
-        std::make_tuple(step, t.op, t.op < 0 ? t.kernel : std::string()), rows_.size());
+        std::make_tuple(step, t.op, t.op < 0 ? t.label + '\n' + t.kernel : std::string()),
+        rows_.size());
     if (first) rows_.push_back(NewRow(step, t));
     Row& row = rows_[it->second];
     row.ms.resize(run + 1);

@@ -37,6 +37,9 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
        "whose findings then fail the check"},
       {Env::kCheckLog, "TIMCL_CHECK_LOG",
        "set by the above for the program that it starts: the file of Oclgrind's findings"},
+      {Env::kDelegate, "TIMCL_DELEGATE",
+       "a delegate for every context: a name such as onednn, for libtimcl_onednn.so beside the "
+       "library or where the loader looks, or the path of such a file"},
   }};
   return kTable;
 }

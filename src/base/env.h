@@ -23,8 +23,9 @@ enum class Env {
   kPluginNodelete,
   kCheck,
   kCheckLog,
+  kDelegate,
 };
-inline constexpr size_t kEnvCount = 14;
+inline constexpr size_t kEnvCount = 15;
 
 struct EnvVariable {
   Env id;

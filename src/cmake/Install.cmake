@@ -13,10 +13,17 @@ install(DIRECTORY DESTINATION ${plugins} COMPONENT runtime)
 # Optional: who builds single targets (scripts/samples.sh does) can install without the command.
 install(TARGETS timcl_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools OPTIONAL)
 
+# The oneDNN delegate, library and header, where it is built.
+if(TIMCL_HAS_ONEDNN)
+  install(TARGETS timcl_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT onednn OPTIONAL)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/tim/vx/delegates/onednn.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tim/vx/delegates COMPONENT onednn)
+endif()
+
 # Headers. The names that callers of the original take from its private folders stand beside tim/; half.hpp belongs to
 # somebody else and is out of the way of those who do not ask for it.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tim ${TIMCL_GENERATED}/include/tim
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development PATTERN delegates EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/compat/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   FILES_MATCHING PATTERN *.h PATTERN third_party EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/compat/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/timcl/compat
@@ -26,7 +33,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/compat/ DESTINATION ${CMAKE_INST
 set(TIMCL_ORIGINAL_VERSION 1.2.22)
 install(EXPORT timclTargets NAMESPACE timcl:: DESTINATION ${packages}/timcl COMPONENT development)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/timclConfig.cmake.in ${configured}/timclConfig.cmake
-  INSTALL_DESTINATION ${packages}/timcl PATH_VARS plugins)
+  INSTALL_DESTINATION ${packages}/timcl PATH_VARS plugins CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${configured}/timclConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${configured}/timclConfig.cmake ${configured}/timclConfigVersion.cmake DESTINATION ${packages}/timcl
   COMPONENT development)

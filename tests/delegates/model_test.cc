@@ -56,6 +56,33 @@ TEST(Model, TheListItsPrimitivesAndTheGraph) {
   EXPECT_TRUE(built);
 }
 
+TEST(Model, ReasonsOfRefusalsAreReported) {
+  const auto context = NewHostContext();
+  ASSERT_TRUE(context
+                  ->SetDelegate(Made([](DelegateModel* model) -> Status {
+                    const KernelIter at = model->BeginKernelIterator();
+                    model->Reject(at[0], "its input is small");
+                    model->Reject(at[1], "but taken all the same");
+                    model->Reject(nullptr, "of nothing");
+                    model->Replace(at + 1, at + 2,
+                                   new xxx::XXXGraph(model->SubgraphInputs(at + 1, at + 2),
+                                                     model->SubgraphOutputs(at + 1, at + 2)));
+                    model->Reject(*(at + 2), "of mine: ");
+                    model->Reject(*(at + 2), "said last");
+                    model->Reject(*(at + 1), "of a kernel of its own");
+                    return RET_OK;
+                  }))
+                  .ok());
+  Net net(context);
+  net.Chain({"Abs", "Neg", "Relu", "Abs"});
+  ASSERT_TRUE(net.Compile().ok()) << net.graph->LastStatus().message();
+  const std::string start = "made: not replaced by delegate 'made'";
+  EXPECT_THAT(net.Placement("Abs#1").refusals, ElementsAre(start + ": its input is small"));
+  EXPECT_THAT(net.Placement("Neg#2").refusals, IsEmpty());
+  EXPECT_THAT(net.Placement("Relu#3").refusals, ElementsAre(start + ": said last"));
+  EXPECT_THAT(net.Placement("Abs#4").refusals, ElementsAre(start));
+}
+
 TEST(Model, BordersOfSlices) {
   // x -> Relu a -> Neg b (an output) -> Add c -> Abs y; d = Sub(a, k) is read by Add.
   const auto context = NewHostContext();

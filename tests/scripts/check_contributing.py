@@ -10,7 +10,7 @@ LISTING = re.compile(r"^```(\w*)[ ]?(\S*)\n(.*?)^```$", re.M | re.S)
 
 
 PAGES = ("CONTRIBUTING.md", "custom_ops/README.md", "docs/composed.md", "docs/delegates.md",
-         "docs/plugins.md", "docs/vendors.md", "docs/backends.md")
+         "docs/onednn.md", "docs/plugins.md", "docs/vendors.md", "docs/backends.md")
 
 
 def check(root):

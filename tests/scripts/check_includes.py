@@ -35,6 +35,9 @@ def fault(root, file, quote, name):
         return None if allowed else "an op file includes only public headers and the standard library"
     if public or quote == "<":
         return None
+    if path.parts[1] == "delegates":
+        return None if (file.parent / name).is_file() else \
+            "a delegate is an application: public headers, other libraries and its own folder"
     beside = (file.parent / name).resolve()
     if beside.is_file() and beside.is_relative_to(root / "src"):
         to = beside.relative_to(root / "src").parts
@@ -82,6 +85,8 @@ def self_test():
         "src/compiler/p.cc": '#include "compiler/q.h"\n#include "q.h"\n#include "ir/g.h"\n#include "c.h"',
         "src/compiler/q.h": "",
         "src/backends/opencl/run/r.cc": '#include "backends/opencl/run/s.h"\n#include "runtime/t.h"',
+        "src/delegates/d/d.cc": '#include <dnnl.hpp>\n#include "tim/vx/a.h"\n#include "own.h"',
+        "src/delegates/d/own.h": "",
         "src/api/a.cc": '#include "backends/opencl/run/s.h"\n# include "ops/o.h"',
     }
     bad = {  # each line of these is a violation
@@ -94,6 +99,7 @@ def self_test():
         "src/backends/opencl/run/u.cc": '#include "backends/opencl/compile/v.h"',
         "src/backends/opencl/run/v.cc": '#include "binary/b.h"',
         "src/backends/reference/i.cc": '#include "ir/g.h"',
+        "src/delegates/d/e.cc": '#include "base/x.h"\n#include "delegates/d/own.h"',
         "src/elsewhere/e.cc": '#include "base/x.h"',
     }
     with tempfile.TemporaryDirectory() as folder:

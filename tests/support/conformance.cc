@@ -29,39 +29,6 @@ constexpr size_t kAlign = 128;
 
 std::byte GuardByte(size_t i) { return static_cast<std::byte>((i * 37 + 11) & 0xFF); }
 
-/// The sums of magnitudes behind a float result: the op over the absolute values of its inputs, all
-/// float32. Empty where the op does not run that way.
-std::vector<double> Magnitudes(const NamedCase& named, const TestGraph& graph,
-                               const std::vector<int>& inputs, size_t output) {
-  const OpDef& def = *named.def;
-  if (!def.reference) return {};
-  TestGraph absolute;
-  std::vector<int> values;
-  for (int v : inputs) {
-    if (v < 0) {
-      values.push_back(-1);
-      continue;
-    }
-    const TensorType& type = graph.TypeOf(v);
-    const ref::Input in(graph.Result(v), type);
-    std::vector<float> data(static_cast<size_t>(in.count()));
-    for (int64_t i = 0; i < in.count(); ++i) data[static_cast<size_t>(i)] = std::fabs(in.Float(i));
-    values.push_back(
-        absolute.AddInput({DataType::FLOAT32, type.shape, Quantization()}, false, data.data()));
-  }
-  std::vector<int> results;
-  for (const TensorType& t : named.c.outputs)
-    results.push_back(absolute.AddResult({DataType::FLOAT32, t.shape, Quantization()}, true));
-  const auto copy = std::make_shared<OpDef>(def);
-  if (!absolute.AddOp(copy, named.c.attrs, values, results).ok()) return {};
-  if (!absolute.Run(reference::CreateBackend(), OpRegistry()).ok()) return {};
-  const int v = results[output];
-  const ref::Input got(absolute.Result(v), absolute.TypeOf(v));
-  std::vector<double> sums;
-  for (int64_t i = 0; i < got.count(); ++i) sums.push_back(got.At(i));
-  return sums;
-}
-
 /// One op of the device's graph that stands for a case.
 struct Trial {
   size_t which = 0;  // index into the cases of the chunk
@@ -260,6 +227,37 @@ Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu) {
   options.as_discrete_gpu = as_gpu;
   options.as_cpu = as_cpu;
   return opencl::CreateBackend(options);
+}
+
+std::vector<double> Magnitudes(const NamedCase& named, const TestGraph& graph,
+                               const std::vector<int>& inputs, size_t output) {
+  const OpDef& def = *named.def;
+  if (!def.reference) return {};
+  TestGraph absolute;
+  std::vector<int> values;
+  for (int v : inputs) {
+    if (v < 0) {
+      values.push_back(-1);
+      continue;
+    }
+    const TensorType& type = graph.TypeOf(v);
+    const ref::Input in(graph.Result(v), type);
+    std::vector<float> data(static_cast<size_t>(in.count()));
+    for (int64_t i = 0; i < in.count(); ++i) data[static_cast<size_t>(i)] = std::fabs(in.Float(i));
+    values.push_back(
+        absolute.AddInput({DataType::FLOAT32, type.shape, Quantization()}, false, data.data()));
+  }
+  std::vector<int> results;
+  for (const TensorType& t : named.c.outputs)
+    results.push_back(absolute.AddResult({DataType::FLOAT32, t.shape, Quantization()}, true));
+  const auto copy = std::make_shared<OpDef>(def);
+  if (!absolute.AddOp(copy, named.c.attrs, values, results).ok()) return {};
+  if (!absolute.Run(reference::CreateBackend(), OpRegistry()).ok()) return {};
+  const int v = results[output];
+  const ref::Input got(absolute.Result(v), absolute.TypeOf(v));
+  std::vector<double> sums;
+  for (int64_t i = 0; i < got.count(); ++i) sums.push_back(got.At(i));
+  return sums;
 }
 
 int AddCaseOverZeros(const NamedCase& named, TestGraph* graph) {

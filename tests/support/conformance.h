@@ -117,6 +117,11 @@ class TestGraph {
   std::vector<std::string> kernels_;
 };
 
+/// The sums of magnitudes behind a float result, for Tolerance::sum: the op over the absolute
+/// values of its inputs, all float32. Empty where the op does not run that way.
+std::vector<double> Magnitudes(const NamedCase& named, const TestGraph& graph,
+                               const std::vector<int>& inputs, size_t output);
+
 /// Adds the op of a case over zeros to an empty graph; its node, or -1 where it is refused.
 int AddCaseOverZeros(const NamedCase& named, TestGraph* graph);
 

@@ -54,6 +54,10 @@ class TIMCL_API DelegateModel {
   std::vector<TensorView> SubgraphInputs(KernelIter from, KernelIter end) const;
   std::vector<TensorView> SubgraphOutputs(KernelIter from, KernelIter end) const;
 
+  /// Why an op of the list is not replaced, for the report: "not replaced by delegate 'XXX': why".
+  /// Counts for nothing where somebody else runs the op, or it is replaced all the same.
+  void Reject(const kernel::Kernel* kernel, std::string why);
+
   /// Of the graph, in the order in which the list first uses them.
   const std::vector<TensorView>& inputs() const;
   const std::vector<TensorView>& outputs() const;
@@ -91,6 +95,15 @@ class TIMCL_API Delegate {
   /// What reports and pins call it; asked once.
   virtual std::string Name() const { return "delegate"; }
 };
+
+extern "C" {
+/// The function timcl_create_delegate of a shared library that TIMCL_DELEGATE may name in the
+/// environment: puts a delegate into `*delegate` and returns null, else the reason why not. `tag`
+/// is TIMCL_CXX_TAG (tim/vx/op_plugin.h) of the library that asks, which must be its own. It throws
+/// nothing.
+using CreateDelegateFunction = const char* (*)(const char* tag,
+                                               std::shared_ptr<Delegate>* delegate);
+}
 
 }  // namespace tim::vx
 #endif  // TIM_VX_DELEGATE_H_

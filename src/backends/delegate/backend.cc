@@ -118,8 +118,10 @@ class DelegateBackend : public Backend {
       selection->Whole(static_cast<int>(s));
     }
     for (size_t at = 0; at < taken.size(); ++at) {
-      if (model->offered[at] && !taken[at])
-        selection->Reject(model->order[at], "not replaced by " + Who());
+      if (!model->offered[at] || taken[at]) continue;
+      const std::string& why = model->reasons[at];
+      selection->Reject(model->order[at],
+                        fmt::format("not replaced by {}{}{}", Who(), why.empty() ? "" : ": ", why));
     }
     selection->Keep(model);
     model_ = model;

@@ -230,6 +230,11 @@ KernelIter DelegateModel::Replace(KernelIter from, KernelIter end, kernel::Kerne
   return std::min(std::max(from, end), model_->list.end());
 }
 
+void DelegateModel::Reject(const kernel::Kernel* kernel, std::string why) {
+  const auto it = model_->run_of.find(kernel);
+  if (it != model_->run_of.end()) model_->reasons[it->second.begin] = std::move(why);
+}
+
 std::vector<TensorView> DelegateModel::SubgraphInputs(KernelIter from, KernelIter end) const {
   const auto in_list = model_->InList(from, end);
   return in_list.ok() ? model_->InputsOf(model_->OpsOf(*in_list)) : std::vector<TensorView>();

@@ -55,6 +55,7 @@ struct Model {
   std::vector<kernel::Kernel*> kept;  // the same as only Replace made it
   std::unordered_map<const kernel::Kernel*, Run> run_of;
   std::vector<Slice> slices;
+  std::unordered_map<size_t, std::string> reasons;  // by position: why the op is not replaced
   Status mistake;
 
  private:
