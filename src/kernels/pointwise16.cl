@@ -34,6 +34,9 @@
     for (int k = 0; k < 16; ++k) lanes[k] = LOAD(X, i + min(k, n - 1)); \
     v = vload16(0, lanes);                                              \
   }
+// PoCL's vstore16 to global memory becomes three or four stores.
+typedef float16 __attribute__((aligned(4))) FN(unaligned16);
+#define unaligned16 FN(unaligned16)
 KERNEL(pointwise16)(INPUT_PARAMETERS, OUT(R), SIZE(N) REAL_PARAMETERS) {
   const int i = WORK_ITEM(0) * 16, n = N - i;
   if (n <= 0) return;
@@ -47,7 +50,7 @@ KERNEL(pointwise16)(INPUT_PARAMETERS, OUT(R), SIZE(N) REAL_PARAMETERS) {
 #if R_WIDE
   const float16 r = EXPR;
   if (n >= 16) {
-    vstore16(EPILOGUE16(i, r), 0, R + i);
+    *(global unaligned16*)(R + i) = EPILOGUE16(i, r);
   } else {
     float lanes[16];
     vstore16(r, 0, lanes);

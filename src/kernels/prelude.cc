@@ -604,8 +604,11 @@ std::string EntryName(const VariantText& variant, size_t index) {
 
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,
                             const std::string& override_dir) {
-  auto header = FindSource("tensor.clh", override_dir);
-  std::string text = "#line 1 \"tensor.clh\"\n" + (header.ok() ? *header : std::string());
+  std::string text;
+  for (const char* name : {"tensor.clh", "vector_math.clh"}) {
+    const auto header = FindSource(name, override_dir);
+    text += fmt::format("#line 1 \"{}\"\n{}", name, header.ok() ? *header : std::string());
+  }
   for (size_t i = 0; i < variants.size(); ++i) {
     text += fmt::format("\n#define FN(name) TIMCL_JOIN(name, _v{0})\n#define {1} {2}\n", i,
                         variants[i]->entry, EntryName(*variants[i], i));

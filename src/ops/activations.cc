@@ -76,17 +76,17 @@ TIMCL_POINTWISE(
       }).Cases(WideCases));
 
 TIMCL_POINTWISE(Tanh, NoAttrs, "input", Tolerance::Ulp(6, 1),
-                Pointwise("tanh(x)", []<class T>(T x, T, T, P) {
+                Pointwise("TANH(x)", []<class T>(T x, T, T, P) {
                   return std::tanh(x);
                 }).Cases(PlainCases));
 
 TIMCL_POINTWISE(Sigmoid, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
-                Pointwise("1.0f / (1.0f + exp(-x))", []<class T>(T x, T, T, P) {
+                Pointwise("1.0f / (1.0f + EXP(-x))", []<class T>(T x, T, T, P) {
                   return T(1) / (T(1) + std::exp(-x));
                 }).Cases(WideCases));
 
 TIMCL_POINTWISE(Swish, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
-                Pointwise("x / (1.0f + exp(-x))", []<class T>(T x, T, T, P) {
+                Pointwise("x / (1.0f + EXP(-x))", []<class T>(T x, T, T, P) {
                   return x / (T(1) + std::exp(-x));
                 }).Cases(WideCases));
 
@@ -99,13 +99,13 @@ TIMCL_POINTWISE(
     }).Cases(PlainCases));
 
 TIMCL_POINTWISE(Mish, NoAttrs, "input", Tolerance::Ulp(16, 1, kTiny),
-                Pointwise("x * tanh(log1p(exp(x)))", []<class T>(T x, T, T, P) {
+                Pointwise("x * TANH(log1p(EXP(x)))", []<class T>(T x, T, T, P) {
                   return x * std::tanh(std::log1p(std::exp(x)));
                 }).Cases(WideCases));
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), where nothing overflows.
 TIMCL_POINTWISE(SoftRelu, NoAttrs, "input", Tolerance::Ulp(6, 1, kTiny),
-                Pointwise("AT_LEAST(x, 0.0f) + log1p(exp(-fabs(x)))", []<class T>(T x, T, T, P) {
+                Pointwise("AT_LEAST(x, 0.0f) + log1p(EXP(-fabs(x)))", []<class T>(T x, T, T, P) {
                   return AtLeast(x, T(0)) + std::log1p(std::exp(-std::fabs(x)));
                 }).Cases(WideCases));
 
@@ -156,7 +156,7 @@ TIMCL_POINTWISE(
 // tends to 0. 1.5957691 = 2 sqrt(2 / pi).
 TIMCL_POINTWISE(
     Gelu, GeluAttrs, "input", Tolerance::Ulp(24, 1, 1e-7),
-    Pointwise("(p0 != 0.0f) ? x / (1.0f + exp(-1.5957691f * (x + 0.044715f * x * x * x)))"
+    Pointwise("(p0 != 0.0f) ? x / (1.0f + EXP(-1.5957691f * (x + 0.044715f * x * x * x)))"
               " : 0.5f * x * erfc(-0.70710678f * x)",
               []<class T>(T x, T, T, P p) {
                 return p[0] != 0

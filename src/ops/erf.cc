@@ -11,7 +11,7 @@ namespace {
 
 // erf of OpenCL is good to 16 ulp.
 TIMCL_POINTWISE(Erf, NoAttrs, "input", Tolerance::Ulp(16, 1),
-                Pointwise("erf(x)", []<class T>(T x, T, T, const float*) { return std::erf(x); })
+                Pointwise("ERF(x)", []<class T>(T x, T, T, const float*) { return std::erf(x); })
                     .On("real -> real")
                     .Cases([](CaseMaker& make) {
                       pointwise::UnaryCases(make, {MakeAttrs(NoAttrs{})});

@@ -68,7 +68,7 @@ TIMCL_POINTWISE(ACosh, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 }).Cases(AboveOneCases));
 
 TIMCL_POINTWISE(Exp, NoAttrs, "input", Tolerance::Ulp(3, 1),
-                Pointwise("exp(x)", []<class T>(T x, T, T, P) {
+                Pointwise("EXP(x)", []<class T>(T x, T, T, P) {
                   return std::exp(x);
                 }).Cases(Cases));
 

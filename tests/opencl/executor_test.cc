@@ -206,8 +206,8 @@ TEST_P(Executor, Errors) {
   plan = OneScale(2);
   plan.launches[0].local = {device_->caps().max_work_group * 2, 1, 1};
   auto kernel = Make(plan);
-  ASSERT_TRUE(kernel->Prepare(io).ok());
-  s = kernel->Execute();
+  s = kernel->Prepare(io);  // where the driver compiles what runs, it ran there
+  if (s.ok()) s = kernel->Execute();
   EXPECT_EQ(s.code(), Code::kDevice);
   EXPECT_THAT(s.message(), HasSubstr("clEnqueueNDRangeKernel failed with CL_INVALID_WORK_"));
   EXPECT_THAT(s.message(), HasSubstr("Test#0"));

@@ -81,6 +81,14 @@ class Emitter {
     return Status();
   }
 
+  /// A user's kernel may divide by elements, which is a trap for integers that are 0.
+  static bool ReadsIntegers(const OpView& op) {
+    for (size_t i = 0; i < op.num_inputs(); ++i) {
+      if (op.in(i).present() && IsInteger(op.in(i).dtype())) return true;
+    }
+    return false;
+  }
+
   /// `later`: a launch of the op went before.
   Status EmitLaunch(const Group& group, const KernelSpec& spec, const std::string& label,
                     std::map<size_t, int>* scratch_ids, bool later) {
@@ -96,6 +104,7 @@ class Emitter {
                   : spec.global[1] != 1 ? 2
                                         : 1;
     launch.flops = spec.flops;
+    launch.may_rehearse = spec.user_source.empty() || !ReadsIntegers(op);
     std::vector<std::vector<kernels::ScalarArg>> extra(spec.operands.size());
     TIMCL_ASSIGN(Variant variant, MakeVariant(group, spec, &extra));
     launch.variant = AddVariant(std::move(variant));

@@ -54,7 +54,7 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
            : (type & CL_DEVICE_TYPE_CPU) != 0         ? DeviceType::kCpu
                                                       : DeviceType::kOther;
   e.pocl = Contains(caps.platform, "portable computing language");
-  e.caches_programs = e.pocl;
+  e.caches_programs = e.compiles_when_run = e.pocl;
   for (const char* name : {"llvmpipe", "swrast", "softpipe", "swiftshader"}) {
     e.software_rasterizer = e.software_rasterizer || Contains(caps.name, name);
   }

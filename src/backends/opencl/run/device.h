@@ -23,6 +23,8 @@ struct DeviceEntry {
   bool pocl = false;
   /// The driver keeps what it compiled from one process to the next, so that we need not.
   bool caches_programs = false;
+  /// The driver compiles a kernel when it first runs, not when its program is built.
+  bool compiles_when_run = false;
   /// A CPU behind the face of a graphics driver (llvmpipe and its kin): right, but very slow.
   bool software_rasterizer = false;
   bool usable = false;

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
 
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/images.h"
@@ -189,9 +192,73 @@ Status PartitionKernel::Prepare(const kernel::Io& io) {
       }
     }
   }
+  if (session_->device().entry().compiles_when_run) TIMCL_TRY(Rehearse());
   TIMCL_TRY(session_->Finish());  // of headers that were sent
   prepared_ = true;
   return Status();
+}
+
+Status PartitionKernel::Rehearse() {
+  // PoCL compiles a kernel for each local size, and once more for global sizes beyond 65535.
+  constexpr size_t kSmallGrid = 65535;
+  std::set<std::pair<std::string, std::array<size_t, 6>>> known;
+  // Results go elsewhere: the caller's memory stays as it is.
+  size_t most = 0;
+  for (const Binding& b : bindings_) {
+    if (IsResult(b) && !b.image) most = std::max(most, b.bytes);
+  }
+  const cl::Context& context = session_->device().context();
+  std::vector<cl::Buffer> apart;
+  cl_int error = CL_SUCCESS;
+  if (most > 0) apart.emplace_back(context, CL_MEM_READ_WRITE, most, nullptr, &error);
+  TIMCL_TRY(ClStatus(error, "clCreateBuffer", "memory to rehearse in"));
+  const cl::CommandQueue& queue = session_->queue();
+  session_->NoteWork();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const Launch& launch = plan_->launches[i];
+    const KernelRef& kernel = plan_->kernels[launch.variant];
+    if (!launch.may_rehearse) continue;
+    std::array<size_t, 3> global = step.global;
+    std::array<size_t, 6> form{};
+    for (uint32_t d = 0; d < 3 && step.has_local; ++d) {
+      const size_t least = global[d] > kSmallGrid ? kSmallGrid + 1 : 1;
+      global[d] = (least + step.local[d] - 1) / step.local[d] * step.local[d];
+      form[d] = step.local[d];
+      form[d + 3] = global[d];
+    }
+    // Without a local size the driver chooses one by the global size.
+    if (!step.has_local) std::copy(global.begin(), global.end(), form.begin());
+    if (!known.emplace(fmt::format("{} {}", kernel.program, kernel.function), form).second)
+      continue;
+    for (const Binding& b : bindings_) {
+      if (b.step != i || !IsResult(b)) continue;
+      cl_mem memory = apart.empty() ? nullptr : apart.front()();
+      if (b.image) {
+        apart.emplace_back(context, CL_MEM_READ_WRITE, kHeader + b.bytes, nullptr, &error);
+        TIMCL_TRY(ClStatus(error, "clCreateBuffer", launch.label));
+        TIMCL_TRY(ClStatus(queue.enqueueWriteBuffer(apart.back(), CL_FALSE, 0, kHeader, &b.header),
+                           "clEnqueueWriteBuffer", launch.label));
+        memory = apart.back()();
+      }
+      TIMCL_TRY(ClStatus(steps_[i].kernel.setArg(b.index, sizeof memory, &memory), "clSetKernelArg",
+                         launch.label));
+    }
+    TIMCL_TRY(ClStatus(
+        clEnqueueNDRangeKernel(queue(), step.kernel(), launch.dims, nullptr, global.data(),
+                               step.has_local ? step.local.data() : nullptr, 0, nullptr, nullptr),
+        "clEnqueueNDRangeKernel", launch.label));
+  }
+  TIMCL_TRY(session_->Finish());
+  for (Binding& b : bindings_) {
+    if (IsResult(b)) TIMCL_TRY(Bind(&b));
+  }
+  return Status();
+}
+
+bool PartitionKernel::IsResult(const Binding& b) const {
+  return b.writes && !b.use_stage &&
+         plan_->launches[b.step].args[b.index].kind == Arg::Kind::kOutput;
 }
 
 Status PartitionKernel::PrepareStep(const kernel::Io& io, size_t index) {

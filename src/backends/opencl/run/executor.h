@@ -69,6 +69,10 @@ class PartitionKernel : public kernel::Kernel {
   Status AddBinding(const kernel::Io& io, size_t launch, size_t argument, bool image);
   Status Bind(Binding* binding);
   Status CopyStage(const Binding& binding, bool in);
+  /// Has the driver compile now what it would compile when it first runs.
+  Status Rehearse();
+  /// Memory outside of the partition that a launch writes, and not by way of a stage.
+  bool IsResult(const Binding& binding) const;
   Status EnqueueAll();
   Status WriteInputs();
   Status ReadOutputs();

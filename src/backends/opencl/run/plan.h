@@ -68,6 +68,8 @@ struct Launch {
   std::string label;                     // op label(s), for messages, profiles and traces
   std::string kernel;                    // candidate name
   double flops = 0;
+  /// Whether one work-group of it may run before the first Run, over inputs that hold anything.
+  bool may_rehearse = true;
 };
 
 /// Read-only memory: a graph constant, or data packed at Compile().
