@@ -214,7 +214,8 @@ class TIMCL_API Kernel {
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
   /// For other shapes (Graph::Resize): what the tensors tell of themselves is new already, in views
-  /// and in the `io` of Prepare; their memory is planned afterwards. kUnsupported, the default: the partition is compiled anew.
+  /// and in the `io` of Prepare; their memory is planned afterwards. kUnsupported, the default: the
+  /// partition is compiled anew.
   virtual Status ReSize();
   /// What the last Prepare found that the user should hear of, in words that name the op: goes into
   /// the report and the log.
