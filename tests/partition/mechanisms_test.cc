@@ -1,6 +1,6 @@
-// What is promised of every way to bring a backend, once for all of them: a C++ Backend, a delegate,
-// a vendor's library and a vendor's two libraries, OpenCL. Each takes Add and Relu here, and the
-// reference runs the rest.
+// What is promised of every way to bring a backend, once for all of them: a C++ Backend, a
+// delegate, a vendor's library and a vendor's two libraries, OpenCL. Each takes Add and Relu here,
+// and the reference runs the rest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -49,7 +49,9 @@ const Mechanism kMechanisms[] = {
      [](Context& c) { return c.SetDelegate(std::make_shared<TakesKinds>("npu", kTaken)); }},
     {"plugin", "acme", [](Context& c) { return Load(c, {"vendor"}); }},
     {"two_plugins", "acme",
-     [](Context& c) { return Load(c, {"vendor_dispatch", "vendor_compiler"}); }},
+     [](Context& c) {
+       return Load(c, {"vendor_dispatch", "vendor_compiler"});
+     }},
     {"opencl", "opencl", nullptr},
 };
 
@@ -178,6 +180,35 @@ TEST_P(Mechanisms, RandomGraphs) {
           return outputs;
         },
         &net);
+  }
+}
+
+TEST_P(Mechanisms, StrategiesAndLimits) {
+  for (const PartitionStrategy strategy :
+       {PartitionStrategy::kConvex, PartitionStrategy::kExecutionOrder,
+        PartitionStrategy::kPerOp}) {
+    for (const size_t most : {0, 1}) {
+      for (const size_t least : {1, 2}) {
+        Net net(context_, Choices().SetPartition(strategy, most, least));
+        Net reference(HostContext());
+        std::vector<TensorPtr> results;
+        for (Net* n : {&net, &reference}) {
+          auto a = n->Op("Add", {n->x, n->x}, "a");
+          auto b = n->Op("Relu", {a}, "b");
+          auto c = n->Op("Neg", {b}, "c");
+          results.push_back(n->Op("Relu", {c}, "d", true));
+          ASSERT_TRUE(n->graph->Run()) << n->graph->LastStatus().message();
+        }
+        EXPECT_EQ(Read(results[0], 4), Read(results[1], 4));
+        const CompileReport& report = net.graph->Report();
+        EXPECT_TRUE(report.fallbacks.empty());
+        for (const BackendReport& backend : report.backends) {
+          if (backend.name != GetParam().backend || GetParam().add == nullptr) continue;
+          EXPECT_LE(backend.partitions, most == 0 ? 3 : most);
+          EXPECT_GE(backend.ops, backend.partitions * least);
+        }
+      }
+    }
   }
 }
 

@@ -214,7 +214,8 @@ class TIMCL_API Kernel {
   /// same pieces. The default measures the whole as one.
   virtual Status Profile(std::vector<Timing>* timings);
   /// For other shapes (Graph::Resize): what the tensors tell of themselves is new already, in views
-  /// and in the `io` of Prepare; their memory is planned afterwards. kUnsupported, the default: the partition is compiled anew.
+  /// and in the `io` of Prepare; their memory is planned afterwards. kUnsupported, the default: the
+  /// partition is compiled anew.
   virtual Status ReSize();
   /// What the last Prepare found that the user should hear of, in words that name the op: goes into
   /// the report and the log.
@@ -266,6 +267,8 @@ struct CompileEnv {
   /// What is put here lives as long as the compilation.
   std::shared_ptr<std::vector<std::shared_ptr<void>>> keep =
       std::make_shared<std::vector<std::shared_ptr<void>>>();
+  /// Whether what is compiled runs in this process. If not, one that only compiles is enough.
+  bool executes = true;
 };
 
 /// Implementations need not be safe for concurrent use: a Context serialises calls.
