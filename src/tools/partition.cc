@@ -153,6 +153,7 @@ int Run(const Arguments& arguments) {
   options.fallback = arguments.fallback == "allow"    ? Fallback::kAllow
                      : arguments.fallback == "forbid" ? Fallback::kForbid
                                                       : Fallback::kWarn;
+  options.executes = false;  // a vendor's compiler is enough, as on the workstation of its user
   options.max_partitions = arguments.max_partitions;
   options.min_ops = arguments.min_ops;
   options.target = {arguments.vendor, arguments.model};
@@ -203,6 +204,11 @@ int Run(const Arguments& arguments) {
     const bool missing = divided.code() == Code::kNotFound || divided.code() == Code::kPlugin ||
                          divided.code() == Code::kVersionMismatch;
     return Fail(missing ? kPlugins : kCannotCompile, divided.message());
+  }
+  for (size_t b = 0; b < report.backends.size(); ++b) {
+    if ((*backends)[b].backend->Info().executes || report.backends[b].ops == 0) continue;
+    fmt::print(stderr, "note: '{}' has no dispatcher here: its partitions run where there is one\n",
+               report.backends[b].name);
   }
   const Status written = Write(arguments.output, arguments.format == "dot"    ? drawing
                                                  : arguments.format == "json" ? report.ToJson()

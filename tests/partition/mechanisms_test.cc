@@ -183,6 +183,35 @@ TEST_P(Mechanisms, RandomGraphs) {
   }
 }
 
+TEST_P(Mechanisms, StrategiesAndLimits) {
+  for (const PartitionStrategy strategy :
+       {PartitionStrategy::kConvex, PartitionStrategy::kExecutionOrder,
+        PartitionStrategy::kPerOp}) {
+    for (const size_t most : {0, 1}) {
+      for (const size_t least : {1, 2}) {
+        Net net(context_, Choices().SetPartition(strategy, most, least));
+        Net reference(HostContext());
+        std::vector<TensorPtr> results;
+        for (Net* n : {&net, &reference}) {
+          auto a = n->Op("Add", {n->x, n->x}, "a");
+          auto b = n->Op("Relu", {a}, "b");
+          auto c = n->Op("Neg", {b}, "c");
+          results.push_back(n->Op("Relu", {c}, "d", true));
+          ASSERT_TRUE(n->graph->Run()) << n->graph->LastStatus().message();
+        }
+        EXPECT_EQ(Read(results[0], 4), Read(results[1], 4));
+        const CompileReport& report = net.graph->Report();
+        EXPECT_TRUE(report.fallbacks.empty());
+        for (const BackendReport& backend : report.backends) {
+          if (backend.name != GetParam().backend || GetParam().add == nullptr) continue;
+          EXPECT_LE(backend.partitions, most == 0 ? 3 : most);
+          EXPECT_GE(backend.ops, backend.partitions * least);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Mechanisms, OtherShapes) {
   Net net(context_, Choices());
   auto a = net.Op("Relu", {net.x}, "a");

@@ -60,6 +60,32 @@ with tempfile.TemporaryDirectory() as top:
     assert [p["version"] for p in both["plugins"] if p["name"] == "test.good"] == ["9.0.0"], both["plugins"]
     assert any(r["path"] == f"{top}/none" and "cannot be read" in r["reason"] for r in both["rejected"]), both["rejected"]
 
+    # A vendor's compiler alone: `timcl info` tells what it has, and `timcl partition` asks it, as nothing is to run.
+    vendor = pathlib.Path(top) / "vendor"
+    vendor.mkdir()
+    shutil.copy(made / "vendor_compiler.so", vendor / "libtimcl_vendor_compiler.so")
+    has(call("--plugins", str(vendor)), "   acme ", "SDK 3.1; for a1, a2; compiles, does not execute\n")
+    backend = listed(f"--plugins={vendor}")["backends"][0]
+    assert (backend["name"], backend["models"], backend["compiles"], backend["executes"]) == (
+        "acme", ["a1", "a2"], True, False), backend
+    graph = '%0 = input f32[4]\n%1 = Relu#1(%0) : f32[4]\n%2 = Tanh#2(%1) : f32[4]\n%3 = Add#3(%2, %0) : output f32[4]\n'
+
+    def divide(*args):
+        done = subprocess.run([tool, "partition", "-", f"--plugins={vendor}", *args], input=graph, capture_output=True,
+                              text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = divide("--vendor=acme", "--model=a1")
+    assert code == 0, err
+    has(out, "partition 0: acme, 1 op\n", "    Relu#1: first choice\n", "acme: 2 ops in 2 partitions\n", "    Tanh#2: acme: ")
+    has(err, "note: 'acme' has no dispatcher here")
+    code, out, err = divide("--vendor=acme", "--model=a2")
+    assert code == 0 and "acme: not asked, model a2 needs a licence\n" in out, out + err
+    code, out, err = divide("--max-partitions=1")
+    assert code == 0 and "acme: 1 op in 1 partition\n" in out and "acme: max_partitions is 1" in out, out + err
+    code, out, err = divide("--vendor=other")
+    assert code == 3 and "the target's vendor is 'other'" in err, err
+
     # Installed, the command finds the default directory from where it stands. Set and empty, the variable rules it out.
     installed = pathlib.Path(top) / "prefix"
     default = json.loads(subprocess.run([tool, "info", "--format=json"], capture_output=True, text=True, check=True).stdout)

@@ -63,7 +63,7 @@ class PluginBackend : public Backend {
 
   Status Begin(const CompileEnv& env) override {
     compilation_.reset();
-    if (halves_.dispatcher == nullptr) {
+    if (halves_.dispatcher == nullptr && env.executes) {
       return Status::Error(Code::kUnsupported,
                            "it has a compiler and no dispatcher: nothing runs its code here");
     }
