@@ -1,6 +1,7 @@
 // Whole models: the LeNet of samples/lenet. Time per run, images per second, cold and warm compile,
 // steps and launches per run. Rows "delegates": a float32 network on OpenCL, on the oneDNN
 // delegate, and with every second op on the one and the other.
+// OpenMP spins while it waits: OMP_WAIT_POLICY=passive where the machine is not idle.
 //   model_bench                       cold compile: PoCL's own cache is switched off
 //   POCL_KERNEL_CACHE=1 model_bench   warm compile: from PoCL's cache, once it is filled
 #include <benchmark/benchmark.h>

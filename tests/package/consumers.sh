@@ -79,14 +79,8 @@ END
 # The delegate's target, and the variable that gives it to a program that knows nothing of it.
 way_onednn() {
   cp "$here/consumers/onednn.cc" main.cc
-  {
-    listing docs/onednn.md "Use it" cmake 1
-    cat listing
-    echo 'add_executable(knows_nothing knows_nothing.cc)'
-    echo 'target_link_libraries(knows_nothing PRIVATE timcl::timcl)'
-  } >rest
   sed '/delegates.onednn/d; /SetDelegate/d' main.cc >knows_nothing.cc
-  project <rest
+  project <"$here/consumers/onednn.cmake"
   build/app | grep -q "^onednn$" || fail "the program's delegate does not run its op"
   build/knows_nothing | grep -q "^reference$" || fail "the op runs elsewhere than on the reference"
   TIMCL_DELEGATE=onednn build/knows_nothing | grep -q "^onednn$" || fail "TIMCL_DELEGATE counts for nothing"

@@ -6,6 +6,7 @@
 #include <dnnl.hpp>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>

@@ -1,0 +1,5 @@
+find_package(timcl REQUIRED)
+add_executable(app main.cc)
+target_link_libraries(app PRIVATE timcl::timcl timcl::onednn)
+add_executable(knows_nothing knows_nothing.cc)
+target_link_libraries(knows_nothing PRIVATE timcl::timcl)
