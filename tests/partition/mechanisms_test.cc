@@ -1,6 +1,6 @@
-// What is promised of every way to bring a backend, once for all of them: a C++ Backend, a delegate,
-// a vendor's library and a vendor's two libraries, OpenCL. Each takes Add and Relu here, and the
-// reference runs the rest.
+// What is promised of every way to bring a backend, once for all of them: a C++ Backend, a
+// delegate, a vendor's library and a vendor's two libraries, OpenCL. Each takes Add and Relu here,
+// and the reference runs the rest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -49,7 +49,9 @@ const Mechanism kMechanisms[] = {
      [](Context& c) { return c.SetDelegate(std::make_shared<TakesKinds>("npu", kTaken)); }},
     {"plugin", "acme", [](Context& c) { return Load(c, {"vendor"}); }},
     {"two_plugins", "acme",
-     [](Context& c) { return Load(c, {"vendor_dispatch", "vendor_compiler"}); }},
+     [](Context& c) {
+       return Load(c, {"vendor_dispatch", "vendor_compiler"});
+     }},
     {"opencl", "opencl", nullptr},
 };
 
