@@ -113,7 +113,7 @@ class VendorBackend : public ::testing::Test {
   LoadedUnits loaded_;
   kernel::Io io_;
   Floats in_, out_;
-  alignas(64) float memory_[128] = {};
+  alignas(256) float memory_[128] = {};
 };
 
 TEST_F(VendorBackend, ADispatcherAloneLoads) {
@@ -202,6 +202,18 @@ TEST_F(VendorBackend, BindsWhenAnAddressChanges) {
               ElementsAre("plugin 'acme.npu': entry 'program 0' wants other memory than the "
                           "library's; copied in each run: input 0 'x' f32[4] (16 bytes, aligned to "
                           "64)"));
+}
+
+TEST_F(VendorBackend, AlignmentBeyondTheLibrarysOwn) {
+  env_.options["align"] = "256";  // bind looks at it
+  ASSERT_TRUE(Load("vendor").ok());
+  Prepare(memory_, memory_ + 16);
+  EXPECT_THAT(loaded_.kernels[0]->Warnings(),
+              ElementsAre("plugin 'acme.npu': entry 'program 0' wants other memory than the "
+                          "library's; copied in each run: output 0 'y' f32[4] (16 bytes, aligned "
+                          "to 256)"));
+  EXPECT_THAT(Run(memory_, memory_ + 16), ElementsAre(0, 2, 0, 4));
+  EXPECT_THAT(Run(memory_ + 32, memory_ + 64), ElementsAre(0, 2, 0, 4));
 }
 
 TEST_F(VendorBackend, OtherNumbersOfTensorsThanItWasMadeFor) {

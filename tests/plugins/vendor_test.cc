@@ -529,7 +529,7 @@ struct Wanted {
 TEST_F(Vendor, MemoryThatTheLibraryDoesNotHave) {
   auto context = VendorContext({"vendor"});
   const std::vector<Wanted> all = {
-      {"alignment", {"align", "65536"}, "48 bytes, aligned to 65536"},
+      {"alignment", {"align", "65536"}, nullptr},  // may be so by chance: vendor_backend_test.cc
       {"bytes", {"extra", "100"}, "148 bytes, aligned to 64"},
       {"strides", {"pitch", "32"}, "80 bytes, aligned to 64, strides 4 32"},
       {"all", {"pitch", "128", "align", "4096", "extra", "1000"}, "aligned to 4096, strides 4 128"},
@@ -541,6 +541,7 @@ TEST_F(Vendor, MemoryThatTheLibraryDoesNotHave) {
     EXPECT_EQ(mixed.Of(), Expected());
     EXPECT_EQ(mixed.Of(2), Expected({4, 3}, 2)) << "the copies are made in each run";
     EXPECT_EQ(mixed.Backends(), kTaken);
+    if (w.words == nullptr) continue;
     EXPECT_THAT(mixed.graph->Report().warnings,
                 ElementsAre(AllOf(HasSubstr("plugin 'acme.npu': entry 'program 0' wants other "
                                             "memory than the library's; copied in each run: "
