@@ -43,8 +43,8 @@ void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backend
                const Compiled& c, CompileReport* report);
 /// An op on the fallback backend, or on another than the one that took it, is a warning or an
 /// error, as the options say. What the caller chose is neither. ReportOps was called.
-Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
-                      const Options& options, const Compiled& c, CompileReport* report);
+Status CheckFallbacks(const std::vector<RankedBackend>& backends, const Options& options,
+                      const Compiled& c, CompileReport* report);
 
 /// Plans memory for the kernels of `compiled`, which it takes, prepares them, and fills in what the
 /// report says of all that.

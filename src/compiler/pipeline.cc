@@ -308,11 +308,10 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
 
 namespace {
 
-/// "Add#1: taken by 'npu', which could not compile it: ..."
-std::string FellBack(const ir::Graph& graph, const RankedBackend& ranked, int id,
-                     const Status& why) {
-  return fmt::format("{} was taken by backend '{}', which could not compile it: {}",
-                     graph.view(id).label(), ranked.backend->Info().name, why.detail());
+/// "was taken by backend 'npu', which could not compile it: ..."
+std::string FellBack(const RankedBackend& ranked, const Status& why) {
+  return fmt::format("was taken by backend '{}', which could not compile it: {}",
+                     ranked.backend->Info().name, why.detail());
 }
 
 /// Where fallbacks are forbidden, what a backend gives back is an error. For those of this library
@@ -324,8 +323,7 @@ Status CheckAllowed(const ir::Graph& graph, const std::vector<RankedBackend>& ba
     for (const auto& [b, why] : tried) {
       const RankedBackend& ranked = backends[static_cast<size_t>(b)];
       if (ranked.own) continue;
-      return Status::Error(why.code(), FellBack(graph, ranked, id, why))
-          .AtOp(graph.view(id).label());
+      return Status::Error(why.code(), FellBack(ranked, why)).AtOp(graph.view(id).label());
     }
   }
   return Status();
@@ -404,8 +402,8 @@ void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backend
   }
 }
 
-Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
-                      const Options& options, const Compiled& c, CompileReport* report) {
+Status CheckFallbacks(const std::vector<RankedBackend>& backends, const Options& options,
+                      const Compiled& c, CompileReport* report) {
   for (const OpPlacement& place : report->ops) {
     const size_t b =
         static_cast<size_t>(c.partitions[static_cast<size_t>(place.partition)].backend);
@@ -422,8 +420,8 @@ Status CheckFallbacks(const ir::Graph& graph, const std::vector<RankedBackend>& 
     for (const auto& [before, why] : tried->second) {
       const RankedBackend& ranked = backends[static_cast<size_t>(before)];
       if (ranked.own) continue;
-      report->fallbacks.push_back(fmt::format(
-          "{}; '{}' runs it now", FellBack(graph, ranked, place.id, why), place.backend));
+      report->fallbacks.push_back(
+          fmt::format("{} {}; '{}' runs it now", place.op, FellBack(ranked, why), place.backend));
       if (options.fallback == Fallback::kWarn) Warn({report->fallbacks.back()}, report);
     }
   }
@@ -544,7 +542,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   AdviseOfLayouts(graph, true, &report->warnings);
   AdviseOfNames(graph, registry, options, &report->warnings);
   dump.Graph("partition", graph);
-  TIMCL_TRY(CheckFallbacks(graph, backends, options, compiled, report));
+  TIMCL_TRY(CheckFallbacks(backends, options, compiled, report));
   if (dump.on()) dump.Write("graph.dot", Draw(graph, backends, compiled));
 
   TIMCL_ASSIGN(auto executable, Assemble(&graph, backends, options, &compiled, report));
@@ -576,7 +574,7 @@ Status Preview(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& regist
   ReportOps(*graph, backends, c, report);
   AdviseOfNames(*graph, registry, options, &report->warnings);
   if (drawing != nullptr) *drawing = Draw(*graph, backends, c);
-  return CheckFallbacks(*graph, backends, options, c, report);
+  return CheckFallbacks(backends, options, c, report);
 }
 
 }  // namespace tim::vx::compiler

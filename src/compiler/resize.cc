@@ -201,7 +201,7 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
     if (!again[b].partitions.empty()) TIMCL_TRY(CompileAgain(kept, b, again[b], report));
   }
   ReportOps(*kept->graph, kept->backends, c, report);
-  TIMCL_TRY(CheckFallbacks(*kept->graph, kept->backends, kept->options, c, report));
+  TIMCL_TRY(CheckFallbacks(kept->backends, kept->options, c, report));
   TIMCL_ASSIGN(*executable, Assemble(kept->graph.get(), kept->backends, kept->options, &c, report));
   c.assignment.kept.clear();
   for (CompileEnv& env : kept->envs) env.keep->clear();

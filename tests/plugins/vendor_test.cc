@@ -476,7 +476,7 @@ TEST_F(Vendor, PartsThatDoNotCompileFallBack) {
   Mixed forbidden(context, option.SetFallback(Fallback::kForbid));
   const Status s = forbidden.Compile();
   EXPECT_EQ(s.code(), Code::kUnsupported);
-  EXPECT_THAT(s.message(), HasSubstr("Multiply#3 was taken by backend 'acme', which could not "
+  EXPECT_THAT(s.message(), HasSubstr("Multiply#3: was taken by backend 'acme', which could not "
                                      "compile it: Multiply#3: the multiplier is broken"));
 }
 

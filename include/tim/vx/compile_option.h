@@ -64,7 +64,8 @@ class TIMCL_API CompileOption {
   Fallback GetFallback() const;
 
   /// Gives an operation, by its name, or all of one kind, to the backend of that name, before any
-  /// priority counts. A later pin of the same operation or kind replaces an earlier one.
+  /// priority counts. A pin by name counts before one of the kind. A later pin of the same
+  /// operation or kind replaces an earlier one.
   CompileOption& Pin(const std::string& op_name_or_kind, const std::string& backend);
   /// In the order in which they were first given.
   const std::vector<std::pair<std::string, std::string>>& Pins() const;

@@ -77,7 +77,8 @@ class TIMCL_API CompileReport {
 
   /// Everything, for machines: the names of the members here are the keys.
   std::string ToJson() const;
-  /// A table for people: op, kind, backend, kernel, reason; then warnings and one summary line.
+  /// A table for people: op, kind, backend, kernel, reason; then backends and partitions where
+  /// there are several, fallbacks, warnings, and one summary line.
   std::string ToText() const;
 };
 
