@@ -207,11 +207,21 @@ Status PartitionKernel::Rehearse() {
   for (const Binding& b : bindings_) {
     if (IsResult(b) && !b.image) most = std::max(most, b.bytes);
   }
-  const cl::Context& context = session_->device().context();
   std::vector<cl::Buffer> apart;
-  cl_int error = CL_SUCCESS;
-  if (most > 0) apart.emplace_back(context, CL_MEM_READ_WRITE, most, nullptr, &error);
-  TIMCL_TRY(ClStatus(error, "clCreateBuffer", "memory to rehearse in"));
+  // With a margin around it: a user's kernel that goes astray does no harm before it runs in
+  // earnest.
+  const auto make = [&](size_t bytes, const std::string& label) -> Status {
+    constexpr size_t kMargin = size_t{64} << 10;
+    cl_int error = CL_SUCCESS;
+    cl::Buffer whole(session_->device().context(), CL_MEM_READ_WRITE, bytes + 2 * kMargin, nullptr,
+                     &error);
+    TIMCL_TRY(ClStatus(error, "clCreateBuffer", label));
+    cl_buffer_region region = {kMargin, bytes};
+    apart.push_back(
+        whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    return ClStatus(error, "clCreateSubBuffer", label);
+  };
+  if (most > 0) TIMCL_TRY(make(most, "memory to rehearse in"));
   const cl::CommandQueue& queue = session_->queue();
   session_->NoteWork();
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -235,8 +245,7 @@ Status PartitionKernel::Rehearse() {
       if (b.step != i || !IsResult(b)) continue;
       cl_mem memory = apart.empty() ? nullptr : apart.front()();
       if (b.image) {
-        apart.emplace_back(context, CL_MEM_READ_WRITE, kHeader + b.bytes, nullptr, &error);
-        TIMCL_TRY(ClStatus(error, "clCreateBuffer", launch.label));
+        TIMCL_TRY(make(kHeader + b.bytes, launch.label));
         TIMCL_TRY(ClStatus(queue.enqueueWriteBuffer(apart.back(), CL_FALSE, 0, kHeader, &b.header),
                            "clEnqueueWriteBuffer", launch.label));
         memory = apart.back()();
