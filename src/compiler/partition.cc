@@ -81,6 +81,21 @@ Reason WhyNotOffered(int id, int b, const Wish& wish, const std::vector<RankedBa
   return {};
 }
 
+/// kInternal: the backend selects an op that others run, or that is none of the graph.
+Status CheckAnswers(const ir::Graph& graph, const Selection& selection,
+                    const std::vector<int>& offered, const std::string& backend) {
+  const std::set<int> known(offered.begin(), offered.end());
+  for (const auto& [id, answer] : selection.answers()) {
+    if (!answer.selected || known.count(id) != 0) continue;
+    const bool of_graph =
+        id >= 0 && static_cast<size_t>(id) < graph.nodes().size() && !graph.node(id).dead;
+    return Status::Error(Code::kInternal,
+                         fmt::format("backend '{}' selects {}, which it was not offered", backend,
+                                     of_graph ? graph.view(id).label() : "an op of another graph"));
+  }
+  return Status();
+}
+
 /// No backend takes the ops `left`: every refusal of each. Where a backend tried and failed, its
 /// own failure (a kernel that does not build, say) is the error.
 Status NobodyRuns(const ir::Graph& graph, const std::set<int>& left, size_t ops,
@@ -145,6 +160,7 @@ Result<Assignment> Assign(const std::shared_ptr<ir::Graph>& shared, const OpRegi
       } else {
         TIMCL_TRY(asked);
       }
+      TIMCL_TRY(CheckAnswers(graph, selection, offered, name));
       for (int index : selection.wholes()) a.wholes.insert({static_cast<int>(b), index});
       a.kept.insert(a.kept.end(), selection.kept().begin(), selection.kept().end());
       for (int id : offered) {

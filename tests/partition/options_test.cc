@@ -82,6 +82,33 @@ Outcome RunOn(const std::vector<RankedBackend>& backends, Options options,
 RankedBackend Cpu() { return {std::make_shared<test::HostBackend>("cpu"), 0, false, true}; }
 std::vector<RankedBackend> NpuThenCpu() { return {Backend("npu", {{"Relu", "Neg"}}), Cpu()}; }
 
+/// Selects ops that it was not offered.
+class Greedy : public test::HostBackend {
+ public:
+  explicit Greedy(GraphView other) : HostBackend("greedy"), other_(std::move(other)) {}
+  Status Partition(const GraphView& graph, Selection* selection) override {
+    for (const OpView& op : other_.Ops().empty() ? graph.AllOps() : other_.Ops())
+      selection->Select(op);
+    return Status();
+  }
+
+ private:
+  GraphView other_;
+};
+
+TEST(Selection, OfAnOpThatOthersRunOrThatIsOfAnotherGraph) {
+  Options options;
+  options.pins = {{"Abs", "cpu"}};
+  EXPECT_EQ(RunOn({{std::make_shared<Greedy>(GraphView()), 1}, Cpu()}, options).status.message(),
+            "kInternal: backend 'greedy' selects Abs#2, which it was not offered");
+  std::string longer = kRuns;
+  longer += "%9 = Neg(%8) : output f32[4]\n";
+  const std::shared_ptr<ir::Graph> other = ReadGraph(longer, Builtin());
+  const GraphView last(other, {8});
+  EXPECT_EQ(RunOn({{std::make_shared<Greedy>(last), 1}, Cpu()}, {}).status.message(),
+            "kInternal: backend 'greedy' selects an op of another graph, which it was not offered");
+}
+
 TEST(Strategy, OrderAndOneByOne) {
   // Two arms: Relu, Abs and again Relu, Abs. The convex way runs both Relus, then both Abs.
   const std::string arms =

@@ -70,7 +70,8 @@ class TIMCL_API GraphView {
 /// A backend's answer to Partition: what it takes, and why not the rest.
 class TIMCL_API Selection {
  public:
-  /// Takes the op. Ops with different partition indices are never put into the same partition.
+  /// Takes the op. Ops with different partition indices are never put into the same partition. The
+  /// last answer for an op counts; one for an op that was not offered fails the compilation.
   void Select(const OpView& op, int partition_index = 0);
   void Reject(const OpView& op, std::string why);
   /// The ops selected with this index run as one: no partition holds a part of them, or more. Where
