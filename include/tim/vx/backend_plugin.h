@@ -99,8 +99,9 @@ class Tensor {
   }
   /// Elements.
   int64_t count() const {
+    const int64_t* const dims = host_->tensor_dims(tensor_);
     int64_t count = 1;
-    for (const int64_t extent : shape()) count *= extent;
+    for (size_t d = 0; dims != nullptr && d < host_->tensor_rank(tensor_); ++d) count *= dims[d];
     return count;
   }
   /// Of its dense elements.
