@@ -172,9 +172,8 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 namespace {
 
 /// What both kernels have in common.
-KernelSpec BaseSpec(const OpView& op, const char* entry, const char* expression) {
+KernelSpec BaseSpec(const OpView& op, const char* entry, const char* expression, int64_t count) {
   const Pointwise& rule = RuleOf(op);
-  const int64_t count = op.out(0).shape().count();
   KernelSpec spec;
   spec.source = std::string(entry) + ".cl";
   spec.entry = entry;
@@ -205,6 +204,9 @@ bool SameShapes(const OpView& op, const Walk& walk) {
 Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.is_cpu) return refuse("not a CPU");
+  for (size_t k = 0; k < op.num_inputs() && request.in != TensorForm::kPlain; ++k) {
+    if (op.in(k).is_const()) return refuse("a constant is plain");
+  }
   if (RuleOf(op).scalar_only) return refuse("the expression is for scalars only");
   if (ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8) return refuse("whole numbers");
   if (!SameShapes(op, MakeWalk(op))) return refuse("broadcasting");
@@ -212,14 +214,15 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
                                                             : KernelSpec::Epilogue::kScalar};
 }
 
-Result<Launches> Vectors(const OpView& op, const KernelRequest&) {
-  KernelSpec spec = BaseSpec(op, "pointwise16", RuleOf(op).expression);
+Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
+  const int64_t count = InForm(op.out(0).type(), request.out).count();
+  KernelSpec spec = BaseSpec(op, "pointwise16", RuleOf(op).expression, count);
   auto wide = [](const TensorView& t) { return t.dtype() == DataType::FLOAT32; };
   for (size_t k = 0; k < op.num_inputs(); ++k) {
     spec.defines.emplace_back(std::string(kNames[k]) + "_WIDE", wide(op.in(k)));
   }
   spec.defines.emplace_back("R_WIDE", wide(op.out(0)));
-  spec.global = Grid(DivideUp(op.out(0).shape().count(), 16));
+  spec.global = Grid(DivideUp(count, 16));
   spec.local = {64, 1, 1};
   spec.float_math = true;
   return Launches{spec};
@@ -242,7 +245,8 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
   const Walk walk = MakeWalk(op);
   const size_t rank = SameShapes(op, walk) ? 0 : walk.rank();
   const bool integers = ComputesIntegers(op);
-  KernelSpec spec = BaseSpec(op, "pointwise", integers ? rule.int_expression : rule.expression);
+  KernelSpec spec = BaseSpec(op, "pointwise", integers ? rule.int_expression : rule.expression,
+                             op.out(0).shape().count());
   for (size_t d = 0; d + 1 < rank; ++d) {
     const ExactDivision by(walk.extent[d]);
     spec.sizes.emplace_back("D" + to_string(d), walk.extent[d]);

@@ -19,6 +19,7 @@
 #include "tim/vx/attrs.h"
 #include "tim/vx/kernel_spec.h"
 #include "tim/vx/result.h"
+#include "tim/vx/tensor_form.h"
 #include "tim/vx/tensor_type.h"
 
 namespace tim::vx {
@@ -275,16 +276,21 @@ struct Tolerance {
   static constexpr Tolerance Sum(int steps = 0) { return {4, 1e-6, steps, true}; }
 };
 
-/// What a kernel is asked for. Fields that come later (layouts of the operands, post-ops, a tuning
-/// choice) have defaults that mean what holds today: dense canonical operands, nothing fused.
+/// What a kernel is asked for. Fields that come later (post-ops, a tuning choice) have defaults
+/// that mean what holds today: nothing fused.
 struct KernelRequest {
   const DeviceCaps& caps;
+  /// The candidate's own.
+  TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
 };
 
 /// What a candidate that accepts can do besides the op itself.
 struct KernelOffer {
   /// Whether its stores take post-ops along (KernelSpec::Epilogue).
   KernelSpec::Epilogue epilogue = KernelSpec::Epilogue::kNone;
+  /// Of a candidate with private forms: it is worth that its operands are converted for it. Others
+  /// are only chosen where what they read is in their form already.
+  bool pays_for_forms = false;
 };
 
 /// One way to run an op. A candidate accepts, then makes: `accepts` is asked while graphs are
@@ -300,6 +306,10 @@ struct KernelCandidate {
   KernelOffer offer = {};
   /// Indexes with 64 bits. Others are not asked for tensors of more than 2^31 - 1 elements.
   bool large_tensors = false;
+  /// How its inputs and outputs lie in memory: those that are no constants and have rank 4. It is
+  /// not asked where one of them cannot (CanTake). An op with such a candidate has a plain one,
+  /// too.
+  TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
 };
 
 /// A list of constant length elsewhere: `constexpr KernelCandidate kKernels[] = {...}` in the op's

@@ -111,8 +111,16 @@ TIMCL_API Result<Launches> Vectors(const OpView& op, const KernelRequest& reques
 /// The general kernel, pointwise.cl.
 TIMCL_API Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest& request);
 TIMCL_API Result<Launches> General(const OpView& op, const KernelRequest& request);
+/// Elements correspond wherever they lie, so that the kernel serves every form.
 inline constexpr KernelCandidate kKernels[] = {{"vectors", AcceptsVectors, Vectors},
-                                               {"pointwise", AcceptsGeneral, General}};
+                                               {"pointwise", AcceptsGeneral, General},
+                                               {"vectors in blocks",
+                                                AcceptsVectors,
+                                                Vectors,
+                                                {},
+                                                false,
+                                                TensorForm::kBlocked,
+                                                TensorForm::kBlocked}};
 
 /// The definition of a point-wise op.
 constexpr OpDef DefinitionOf(const char* name, const AttrSchema* schema, const char* operands,

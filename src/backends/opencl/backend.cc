@@ -24,6 +24,12 @@ void Dump(const std::string& path, const std::string& text) {
   if (!file) base::Log("dump", base::LogLevel::kWarn, "cannot write '{}'", path);
 }
 
+/// CompileOption::SetOption("opencl", name, "off") leaves a step of the compiler out.
+bool Enabled(const CompileEnv& env, const char* name) {
+  const auto it = env.options.find(name);
+  return it == env.options.end() || it->second != "off";
+}
+
 class OpenClBackend : public Backend {
  public:
   OpenClBackend(std::shared_ptr<Device> device, const ProgramCacheOptions& cache,
@@ -64,7 +70,9 @@ class OpenClBackend : public Backend {
     for (const GraphView& part : parts) {
       Unit unit;
       TIMCL_TRY(Select(part, device_->caps(), &unit));
+      if (Enabled(env, "private_layouts")) TIMCL_TRY(ChooseForms(device_->caps(), &unit));
       if (env.fuse) Fuse(&unit);
+      Convert(&unit);
       if (env.alias) Alias(&unit);
       if (!env.dump_dir.empty())
         Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));

@@ -29,6 +29,10 @@ class Emitter {
         result_.kernel_of[group.op.id()] = "no launch: same bytes";
         continue;
       }
+      if (group.converts()) {
+        TIMCL_TRY(EmitConversion(group));
+        continue;
+      }
       if (const Status s = EmitGroup(group); !s.ok()) {
         // What this kernel cannot do after all, or a text that is not there or not right, is no
         // reason for another backend not to try.
@@ -67,6 +71,12 @@ class Emitter {
     return Status();
   }
 
+  Status EmitConversion(const Group& group) {
+    const KernelSpec spec = ConversionLaunch(group.converted.type(), group.in, group.out);
+    std::map<size_t, int> no_scratch;
+    return EmitLaunch(group, spec, group.op.label() + ": layout", &no_scratch, false);
+  }
+
   /// kInternal for a kernel over operands that the op does not have.
   static Status CheckOperands(const Group& group, const KernelSpec& spec) {
     for (const Operand& o : spec.operands) {
@@ -96,7 +106,7 @@ class Emitter {
     Launch launch;
     launch.op = op.id();
     launch.label = label;
-    launch.kernel = group.kernel->name;
+    launch.kernel = group.converts() ? spec.entry : group.kernel->name;
     launch.global = spec.global;
     launch.local = spec.local;
     launch.dims = spec.dims != 0        ? spec.dims
@@ -119,7 +129,8 @@ class Emitter {
         launch.args.back().reads = launch.args.back().reads || later;
       }
       if (o.kind == Operand::Kind::kOutput && o.index == 0) {
-        for (const TensorView& other : group.others) AddTensor(other, true, spec, step, &launch);
+        for (const TensorView& other : group.others)
+          AddTensor(other, FormOf(other, group.out), true, spec, step, &launch);
       }
       for (const kernels::ScalarArg& s : extra[k]) {
         if (s.is_float) {
@@ -154,7 +165,7 @@ class Emitter {
     const OpView& op = group.op;
     Variant variant;
     if (!spec.user_source.empty()) {
-      TIMCL_ASSIGN(const std::string macros, MacrosOf(op, spec, extra));
+      TIMCL_ASSIGN(const std::string macros, MacrosOf(group, spec, extra));
       TIMCL_ASSIGN(variant.text, WithImagePrelude(spec.user_source, std::string(op.kind()),
                                                   sources_->override_dir(), macros));
       variant.entry = spec.entry;
@@ -164,11 +175,16 @@ class Emitter {
       variant.images = spec.image_operands;
       return variant;
     }
-    const auto [ins, outs] = TypesOf(op);
-    const TensorType final_type = op.num_outputs() > 0 ? group.last().out(0).type() : TensorType();
-    auto text =
-        kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_,
-                             kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make)));
+    const auto [ins, outs] = TypesOf(group);
+    const TensorView last = group.converts()       ? group.converted
+                            : op.num_outputs() > 0 ? group.last().out(0)
+                                                   : TensorView();
+    const TensorType final_type =
+        last.present() ? InForm(last.type(), FormOf(last, group.out)) : TensorType();
+    const KernelSources* const own =
+        group.converts() ? nullptr
+                         : kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make));
+    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own);
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);
@@ -177,21 +193,30 @@ class Emitter {
     return variant;
   }
 
-  static std::pair<std::vector<TensorType>, std::vector<TensorType>> TypesOf(const OpView& op) {
+  /// As the group's kernel sees them.
+  static std::pair<std::vector<TensorType>, std::vector<TensorType>> TypesOf(const Group& group) {
+    const OpView& op = group.op;
     std::vector<TensorType> ins, outs;
-    for (size_t i = 0; i < op.num_inputs(); ++i) ins.push_back(op.in(i).type());
-    for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
+    auto add = [](std::vector<TensorType>* to, const TensorView& t, TensorForm form) {
+      to->push_back(t.present() ? InForm(t.type(), FormOf(t, form)) : t.type());
+    };
+    if (group.converts()) {
+      add(&ins, group.converted, group.in), add(&outs, group.converted, group.out);
+      return {ins, outs};
+    }
+    for (size_t i = 0; i < op.num_inputs(); ++i) add(&ins, op.in(i), group.in);
+    for (size_t i = 0; i < op.num_outputs(); ++i) add(&outs, op.out(i), group.out);
     return {ins, outs};
   }
 
   /// The macros that a user's source asks for; `extra` receives the scalars that follow each
   /// tensor.
-  Result<std::string> MacrosOf(const OpView& op, const KernelSpec& spec,
+  Result<std::string> MacrosOf(const Group& group, const KernelSpec& spec,
                                std::vector<std::vector<kernels::ScalarArg>>* extra) {
     if (spec.input_names.empty() && spec.output_names.empty()) return std::string();
-    const auto [ins, outs] = TypesOf(op);
+    const auto [ins, outs] = TypesOf(group);
     auto macros = kernels::MakeUserMacros(spec, ins, outs, sources_->override_dir());
-    if (!macros.ok()) return macros.status().AtOp(op.label());
+    if (!macros.ok()) return macros.status().AtOp(group.op.label());
     for (size_t k = 0; k < spec.operands.size(); ++k) {
       const Operand& o = spec.operands[k];
       if (o.kind == Operand::Kind::kInput) (*extra)[k] = macros->input_args.at(o.index);
@@ -252,10 +277,12 @@ class Emitter {
     switch (o.kind) {
       case Kind::kInput:
       case Kind::kOutput: {
-        const TensorView t = o.kind == Kind::kInput ? op.in(o.index)
-                             : o.index == 0         ? group.last().out(0)
-                                                    : op.out(o.index);
-        AddTensor(t, o.kind == Kind::kInput, spec, step, launch);
+        const bool input = o.kind == Kind::kInput;
+        const TensorView t = group.converts() ? group.converted
+                             : input          ? op.in(o.index)
+                             : o.index == 0   ? group.last().out(0)
+                                              : op.out(o.index);
+        AddTensor(t, FormOf(t, input ? group.in : group.out), input, spec, step, launch);
         return;
       }
       case Kind::kData: {
@@ -289,16 +316,17 @@ class Emitter {
     launch->args.push_back(arg);
   }
 
-  void AddTensor(const TensorView& t, bool input, const KernelSpec& spec, int step,
+  void AddTensor(const TensorView& t, TensorForm form, bool input, const KernelSpec& spec, int step,
                  Launch* launch) {
     Arg arg;
     arg.reads = input;
     arg.writes = !input;
-    const int value = unit_.root(t.id());
+    const bool plain = form == TensorForm::kPlain;
+    const int value = plain ? unit_.root(t.id()) : t.id();
     const Place& place = unit_.places.at(value);
-    arg.type = t.type();
+    arg.type = InForm(t.type(), form);
     arg.index = place.index;
-    switch (place.kind) {
+    switch (plain ? place.kind : Place::Kind::kInternal) {
       case Place::Kind::kInput:
         arg.kind = Arg::Kind::kInput;
         break;
@@ -311,8 +339,9 @@ class Emitter {
         break;
       case Place::Kind::kInternal:
         arg.kind = Arg::Kind::kInternal;
-        auto [it, added] = internal_of_.emplace(value, static_cast<int>(internals_.size()));
-        if (added) internals_.push_back({t.type().bytes(), step, step, false, {}});
+        auto [it, added] =
+            internal_of_.emplace(std::pair(value, form), static_cast<int>(internals_.size()));
+        if (added) internals_.push_back({arg.type.bytes(), step, step, false, {}});
         Internal& internal = internals_[static_cast<size_t>(it->second)];
         internal.last = step;
         internal.persistent = internal.persistent || spec.image_operands;
@@ -373,7 +402,7 @@ class Emitter {
   const DeviceCaps& caps_;
   kernels::Sources* sources_;
   std::map<int, size_t> constant_of_;
-  std::map<int, int> internal_of_;
+  std::map<std::pair<int, TensorForm>, int> internal_of_;
   std::vector<Internal> internals_;
   Emitted result_;
 };

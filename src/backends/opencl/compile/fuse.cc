@@ -16,7 +16,7 @@ bool WidePlainInteger(const TensorType& t) {
 
 /// The kernel's form of epilogue can express this op between these types. `input`: the operand that
 /// passes through the kernel.
-bool CanApply(const OpView& op, size_t input, KernelSpec::Epilogue form) {
+bool CanApply(const OpView& op, size_t input, KernelSpec::Epilogue form, TensorForm lies) {
   const PointwiseRule* rule = op.def().pointwise;
   if (rule == nullptr || rule->expression == nullptr || op.num_inputs() > 2 ||
       op.num_outputs() != 1)
@@ -26,7 +26,7 @@ bool CanApply(const OpView& op, size_t input, KernelSpec::Epilogue form) {
     const TensorView other = op.in(1 - input);
     if (!other.present() || other.id() == op.in(input).id() || other.shape() != before.shape ||
         after.shape != before.shape || WidePlainInteger(other.type()) ||
-        !kernels::CanRead(other.type(), form))
+        FormOf(other, lies) != lies || !kernels::CanRead(InForm(other.type(), lies), form))
       return false;
   }
   if (before.count() != after.count() || before.per_channel() || after.per_channel()) return false;
@@ -57,9 +57,12 @@ void Fuse(Unit* unit) {
       const OpView next = readers[0];
       Group& absorbed = unit->groups[group_of.at(next.id())];
       const size_t input = next.num_inputs() == 2 && next.in(1).id() == value.id() ? 1 : 0;
-      if (absorbed.gone || !CanApply(next, input, group.offer.epilogue)) break;
+      // Elements correspond by their place in memory.
+      const bool same_form = absorbed.in == group.out && absorbed.out == group.out;
+      if (absorbed.gone || !same_form || !CanApply(next, input, group.offer.epilogue, group.out))
+        break;
       kernels::PostOp post_op;
-      post_op.before = value.type();
+      post_op.before = InForm(value.type(), group.out);
       post_op.expression = next.def().pointwise->expression;
       if (next.def().pointwise->params != nullptr)
         next.def().pointwise->params(next, post_op.params);
@@ -68,7 +71,7 @@ void Fuse(Unit* unit) {
         // It must be there when the anchor is launched.
         const OpView* producer = unit->part.producer(other);
         if (producer != nullptr && group_of.at(producer->id()) >= group_of.at(anchor.id())) break;
-        post_op.other = other.type();
+        post_op.other = InForm(other.type(), group.out);
         post_op.other_first = input == 1;
         group.others.push_back(other);
       }

@@ -22,18 +22,37 @@ Status CheckCounts(const OpView& op) {
   return Status();
 }
 
+/// kUnsupported unless the op's tensors can lie as the candidate wants them.
+Status CheckForms(const KernelCandidate& candidate, const OpView& op) {
+  for (size_t i = 0; i < op.num_inputs() + op.num_outputs(); ++i) {
+    const bool input = i < op.num_inputs();
+    const size_t index = input ? i : i - op.num_inputs();
+    const TensorView t = input ? op.in(index) : op.out(index);
+    if (!t.present() || t.is_const() || CanTake(t.type(), input ? candidate.in : candidate.out))
+      continue;
+    return Status::Error(Code::kUnsupported, (input ? op.in_label(index) : op.out_label(index)) +
+                                                 " cannot lie in blocks of channels");
+  }
+  return Status();
+}
+
+bool IsPlain(const KernelCandidate& candidate) {
+  return candidate.in == TensorForm::kPlain && candidate.out == TensorForm::kPlain;
+}
+
 }  // namespace
 
 Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
                               const DeviceCaps& caps) {
   if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
+  TIMCL_TRY(CheckForms(candidate, op));
   if (candidate.accepts == nullptr) return candidate.offer;
-  return candidate.accepts(op, {caps});
+  return candidate.accepts(op, {caps, candidate.in, candidate.out});
 }
 
 Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffer& offer,
                               const OpView& op, const DeviceCaps& caps) {
-  TIMCL_ASSIGN(Launches launches, candidate.make(op, {caps}));
+  TIMCL_ASSIGN(Launches launches, candidate.make(op, {caps, candidate.in, candidate.out}));
   for (KernelSpec& spec : launches) spec.epilogue = offer.epilogue;
   return launches;
 }
@@ -41,11 +60,18 @@ Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffe
 Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps) {
   Group group;
   group.op = op;
-  for (const KernelCandidate& candidate : op.def().kernels) {
+  std::vector<const KernelCandidate*> candidates;
+  for (const bool plain : {true, false}) {
+    for (const KernelCandidate& candidate : op.def().kernels)
+      if (IsPlain(candidate) == plain) candidates.push_back(&candidate);
+  }
+  for (const KernelCandidate* const asked : candidates) {
+    const KernelCandidate& candidate = *asked;
     auto offer = AskKernel(candidate, op, caps);
     if (offer.ok()) {
       group.kernel = &candidate;
       group.offer = *offer;
+      group.in = candidate.in, group.out = candidate.out;
       base::Log("select", base::LogLevel::kDebug, "{}: kernel '{}'", op.label(), candidate.name);
       return group;
     }

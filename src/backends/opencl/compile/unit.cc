@@ -27,12 +27,20 @@ std::string Print(const Unit& unit) {
     }
     return text;
   };
+  auto form = [](TensorForm f) { return f == TensorForm::kPlain ? "plain" : "blocked"; };
   std::string text;
   for (const Group& g : unit.groups) {
     if (g.gone) continue;
-    text += fmt::format("#{} {} {} ({}) -> {}", g.op.id(), g.op.kind(),
+    if (g.converts()) {
+      text += fmt::format("{} -> {} %{}\n", form(g.in), form(g.out), g.converted.id());
+      continue;
+    }
+    const std::string forms =
+        g.in == g.out ? form(g.in) : fmt::format("{} to {}", form(g.in), form(g.out));
+    text += fmt::format("#{} {} {}{} ({}) -> {}", g.op.id(), g.op.kind(),
                         g.no_launch ? "no launch" : fmt::format("'{}'", g.kernel->name),
-                        values(g.op, true), values(g.last(), false));
+                        forms == "plain" ? "" : fmt::format(" ({})", forms), values(g.op, true),
+                        values(g.last(), false));
     for (size_t i = 0; i < g.fused.size(); ++i)
       text += fmt::format("{} {}", i == 0 ? " +" : ",", g.fused[i].kind());
     if (g.no_launch) {

@@ -29,11 +29,16 @@ struct Place {
   int root = -1;
 };
 
-/// Ops that run as one kernel: the first one's, with the others applied where it stores.
+/// Ops that run as one kernel: the first one's, with the others applied where it stores. Or the
+/// conversion of one value from a form to another.
 struct Group {
-  OpView op;
+  OpView op;  // of a conversion: for whom it is made
   const KernelCandidate* kernel = nullptr;
   KernelOffer offer;
+  /// How the values that it reads and writes lie in memory. A value has memory of its own in each
+  /// form that somebody reads.
+  TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
+  TensorView converted;               // of a conversion: the value
   std::vector<std::string> refusals;  // candidates before `kernel`, each with its reason
   /// What the store applies, in order, and the ops that vanish by it.
   std::vector<kernels::PostOp> post_ops;
@@ -43,7 +48,14 @@ struct Group {
   bool gone = false;               // fused into another group
 
   const OpView& last() const { return fused.empty() ? op : fused.back(); }
+  bool converts() const { return converted.present(); }
 };
+
+/// The form in which a kernel that works on `form` finds this tensor: constants and tensors that
+/// cannot take the form are plain.
+inline TensorForm FormOf(const TensorView& t, TensorForm form) {
+  return t.is_const() || !CanTake(t.type(), form) ? TensorForm::kPlain : form;
+}
 
 /// One partition on its way from ops to launches.
 struct Unit {
@@ -66,10 +78,18 @@ bool MovesNothing(const OpView& op);
 /// One group per op with the first candidate that accepts it; a place for every value.
 Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit);
 
+/// Moves chains of ops to kernels that work on a private form (tensor_form.h), where one of them
+/// pays for the conversions.
+Status ChooseForms(const DeviceCaps& caps, Unit* unit);
+
 /// Point-wise ops move into the store of the kernel before them, which saves a launch and a walk
 /// through memory. A value that vanishes is still rounded to its tensor's type on the way
 /// (NUMERICS: every tensor that the user made is observable).
 void Fuse(Unit* unit);
+
+/// Puts a conversion in front of the first group that reads a value in a form in which it is not
+/// made. The last pass but Alias: what fusion made one needs none between.
+void Convert(Unit* unit);
 
 /// Ops that move no bytes (Reshape between equal encodings) become no launch: both sides share
 /// memory, unless both belong to the outside.
@@ -113,11 +133,15 @@ Result<std::string> WithImagePrelude(const std::string& user_source, const std::
 /// One line per group, for tests and dumps:
 ///   #2 Conv2d 'general' (%0, %1) -> %5 + Relu, Clip
 ///   #5 Reshape no launch (%5) -> %6 = %5
+///   #2 Conv2d 'block' (blocked) (%0, %1) -> %5
+///   blocked -> plain %5
 std::string Print(const Unit& unit);
 
-/// The candidate that accepts the op, and why those before it refused. kUnsupported lists every
-/// refusal.
+/// The plain candidate that accepts the op, and why those before it refused; a candidate with
+/// private forms where there is no other. kUnsupported lists every refusal.
 Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps);
+/// The launch that copies a tensor of this type from one form to another.
+KernelSpec ConversionLaunch(const TensorType& type, TensorForm from, TensorForm to);
 /// One candidate's answer: its offer, or its refusal.
 Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
                               const DeviceCaps& caps);
