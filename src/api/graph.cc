@@ -339,6 +339,7 @@ Status GraphImpl::CompileLowered(const Lowered& lowered, CompileReport* report,
   options.min_ops = options_.MinOps();
   options.target = options_.GetTarget();
   options.cache_dir = context_->cache_dir();
+  options.relaxed = options_.isRelaxMode();
   options.options_for = [choices = options_](const std::string& name) {
     return choices.OptionsFor(name);
   };

@@ -70,6 +70,7 @@ CompileEnv EnvFor(const Backend& backend, const Options& options) {
   env.target = options.target;
   env.assets = options.assets;
   env.cache_dir = options.cache_dir;
+  env.relaxed = options.relaxed;
   env.executes = options.executes;
   if (options.options_for) {
     for (const auto& [key, value] : options.options_for(backend.Info().name))

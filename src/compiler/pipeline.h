@@ -42,6 +42,7 @@ struct Options {
   size_t max_partitions = 0, min_ops = 1;  // of backends that are no part of this library
   Target target = {};
   std::shared_ptr<const AssetTable> assets = {};
+  bool relaxed = false;        // CompileOption::setRelaxMode
   bool executes = true;        // see CompileEnv
   std::string cache_dir = {};  // for what backends keep between processes; "" = off
   /// CompileOption::OptionsFor.

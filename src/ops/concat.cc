@@ -52,6 +52,33 @@ join::Part PartOf(const OpView& op, size_t k) {
 }
 using Op = JoinOp<PartOf>;
 
+/// In blocks: channels lie behind each other where every part but the last has whole blocks.
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest&) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (op.attrs<ConcatAttrs>().axis != 2) return refuse("not along channels");
+  for (size_t k = 0; k < op.num_inputs(); ++k) {
+    if (op.in(k).is_const()) return refuse("a constant is plain");
+    if (k + 1 < op.num_inputs() && op.in(k).shape()[2] % kChannelBlock != 0)
+      return refuse("parts that end within a block of channels");
+  }
+  return KernelOffer{};
+}
+Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
+  Launches launches;
+  const int64_t all = InForm(op.out(0).type(), request.out).count() / op.out(0).shape()[3];
+  join::Part part = {0, 0, all};
+  for (size_t k = 0; k < op.num_inputs(); ++k) {
+    const int64_t count = InForm(op.in(k).type(), request.in).count();
+    part.length = count / op.in(k).shape()[3];
+    launches.push_back(join::Launch(request, count, k, part));
+    part.start += part.length;
+  }
+  return launches;
+}
+constexpr KernelCandidate kKernels[] = {
+    Op::kKernels[0],
+    {"blocks", AcceptsBlocks, Blocks, {}, false, TensorForm::kBlocked, TensorForm::kBlocked}};
+
 void Cases(CaseMaker& make) {
   using namespace cases;
   make.Of(ConcatAttrs{0, 2}).In(F32({1})).In(F32({1})).Note("single elements");
@@ -88,9 +115,10 @@ constexpr OpDef kConcat = {.name = "Concat",
                            .verify = Verify,
                            .infer = Infer,
                            .reference = Op::Reference,
-                           .kernels = Op::kKernels,
+                           .kernels = kKernels,
                            .layout = LayoutRule::FollowsAxis("axis"),
                            .declared = Declared::kMustMatch,
+                           .joins = "axis",
                            .tolerance = Tolerance::Exact(),
                            .cases = TIMCL_CASES(Cases)};
 

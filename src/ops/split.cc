@@ -74,6 +74,32 @@ Result<std::vector<StridedView>> ViewsOf(const OpView& op) {
 }
 using Op = ViewsOp<ViewsOf>;
 
+/// In blocks: parts that begin with a block.
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest&) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (op.attrs<SplitAttrs>().axis != 2) return refuse("not along channels");
+  for (size_t k = 0; k + 1 < op.num_outputs(); ++k) {
+    if (PartOf(op, k) % kChannelBlock != 0)
+      return refuse("parts that end within a block of channels");
+  }
+  return KernelOffer{};
+}
+Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
+  Launches launches;
+  int64_t first = 0;
+  for (size_t k = 0; k < op.num_outputs(); ++k) {
+    StridedView view = strided_view::Whole(InForm(op.in(0).type(), request.in).shape);
+    view.extent[3] = DivideUp(PartOf(op, k), kChannelBlock);
+    view.start = first * view.stride[3];
+    first += view.extent[3];
+    launches.push_back(strided_view::Launch(view, request, k));
+  }
+  return launches;
+}
+constexpr KernelCandidate kKernels[] = {
+    Op::kKernels[0],
+    {"blocks", AcceptsBlocks, Blocks, {}, false, TensorForm::kBlocked, TensorForm::kBlocked}};
+
 void Cases(CaseMaker& make) {
   using namespace cases;
   make.Of(SplitAttrs{0, {1}}).In(F32({1})).Note("one element");
@@ -111,9 +137,10 @@ constexpr OpDef kSplit = {.name = "Split",
                           .verify = Verify,
                           .infer = Infer,
                           .reference = Op::Reference,
-                          .kernels = Op::kKernels,
+                          .kernels = kKernels,
                           .layout = LayoutRule::FollowsAxis("axis"),
                           .declared = Declared::kOverwritten,
+                          .cuts = "axis",
                           .tolerance = Tolerance::Exact(),
                           .cases = TIMCL_CASES(Cases)};
 

@@ -79,10 +79,9 @@ void join::Reference(const Part& part, const ref::Input& in, ref::Output& out) {
   }
 }
 
-KernelSpec join::Launch(const KernelRequest& request, const OpView& op, size_t k,
-                        const Part& part) {
+KernelSpec join::Launch(const KernelRequest& request, int64_t count, size_t k, const Part& part) {
   StridedMove move;
-  move.digits = {{part.length, 1}, {op.in(k).shape().count() / part.length, part.stride}};
+  move.digits = {{part.length, 1}, {count / part.length, part.stride}};
   move.start = part.start;
   move.scatter = true;
   move.input = k;

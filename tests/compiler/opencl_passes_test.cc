@@ -205,6 +205,43 @@ TEST(AliasPass, AnotherEncodingIsACopy) {
               HasSubstr("#1 Reshape 'copy' (%1) -> %2\n"));
 }
 
+// ---- Join
+
+std::string Joined(const std::string& text) {
+  Compiled c = Selected(text);
+  Alias(&c.unit);
+  Join(DeviceCaps(), &c.unit);
+  return Print(c.unit);
+}
+
+TEST(JoinPass, PiecesLieInTheWholeFromTheStart) {
+  const std::string head = "%0 = input f32[32]\n%1 = Even(%0) : f32[32]\n%2 = Even(%0) : f32[32]\n";
+  EXPECT_THAT(Joined(head + "%3 = Concat(%1, %2) {axis=0} : f32[64]\n"
+                            "%4 = Even(%3) : output f32[64]\n"),
+              HasSubstr("#2 Concat no launch (%1, %2) -> %3\n"));
+  EXPECT_THAT(Joined("%0 = input f32[64]\n%1 = Even(%0) : f32[64]\n"
+                     "%2, %3 = Split(%1) {axis=0, slices=[32,32]} : f32[32], f32[32]\n"
+                     "%4 = Sub(%2, %3) : output f32[32]\n"),
+              HasSubstr("#1 Split no launch (%1) -> %2, %3\n"));
+  // One value twice, a piece that the user watches, one that is not aligned.
+  EXPECT_THAT(Joined(head + "%3 = Concat(%1, %1) {axis=0} : f32[64]\n"
+                            "%4 = Sub(%3, %3) : output f32[64]\n"
+                            "%5 = Even(%2) : output f32[32]\n"),
+              HasSubstr("Concat 'general'"));
+  EXPECT_THAT(Joined("%0 = input f32[32]\n%1 = Even(%0) : output f32[32]\n"
+                     "%2 = Even(%0) : f32[32]\n%3 = Concat(%1, %2) {axis=0} : f32[64]\n"
+                     "%4 = Even(%3) : output f32[64]\n"),
+              HasSubstr("Concat 'general'"));
+  EXPECT_THAT(Joined("%0 = input f32[4]\n%1 = Even(%0) : f32[4]\n%2 = Even(%0) : f32[4]\n"
+                     "%3 = Concat(%1, %2) {axis=0} : f32[8]\n%4 = Even(%3) : output f32[8]\n"),
+              HasSubstr("Concat 'general'"));
+  // Along a dimension with others above it.
+  EXPECT_THAT(Joined("%0 = input f32[32,2]\n%1 = Even(%0) : f32[32,2]\n"
+                     "%2 = Even(%0) : f32[32,2]\n%3 = Concat(%1, %2) {axis=0} : f32[64,2]\n"
+                     "%4 = Even(%3) : output f32[64,2]\n"),
+              HasSubstr("Concat 'general'"));
+}
+
 // ---- Emit
 
 std::string Text(const PartitionPlan& plan) {
@@ -341,6 +378,33 @@ TEST(Passes, OnAndOffAgree) {
   }
   EXPECT_GT(no_launch, 10u);
   EXPECT_GT(fused, 5u);
+}
+
+/// Pieces of pieces, some watched, some used twice.
+TEST(Passes, JoinsOnAndOffAgree) {
+  const auto device = tim::vx::testing::OpenCl();
+  if (device == nullptr) GTEST_SKIP() << "needs OpenCL";
+  const std::string text =
+      "%0 = input f32[32,2,2,1]\n%1 = Relu(%0) : f32[32,2,2,1]\n%2 = Neg(%0) : f32[32,2,2,1]\n"
+      "%3 = Concat(%1, %2) {axis=2} : f32[32,2,4,1]\n"
+      "%4, %5 = Split(%3) {axis=2, slices=[1,3]} : f32[32,2,1,1], f32[32,2,3,1]\n"
+      "%6 = Abs(%5) : f32[32,2,3,1]\n%7 = Neg(%4) : output f32[32,2,1,1]\n"
+      "%8 = Concat(%3, %6) {axis=2} : f32[32,2,7,1]\n%9 = Relu(%8) : output f32[32,2,7,1]\n"
+      "%10 = Concat(%6, %5) {axis=2} : output f32[32,2,6,1]\n";
+  std::vector<std::vector<std::byte>> expected;
+  for (const bool on : {false, true}) {
+    const auto graph = tim::vx::testing::ReadGraph(text, Registry());
+    compiler::Options options;
+    options.alias = on, options.fuse = false;
+    CompileReport report;
+    const Status s = tim::vx::testing::RunGraph(graph, Registry(), {{device}}, options, &report);
+    ASSERT_TRUE(s.ok()) << s.message();
+    if (!on) expected = Outputs(*graph);
+    EXPECT_EQ(Outputs(*graph), expected);
+    size_t none = 0;
+    for (const OpPlacement& p : report.ops) none += p.kernel == "no launch: pieces of one memory";
+    EXPECT_EQ(none, on ? 3u : 0u);
+  }
 }
 
 /// A constant too large to be folded: what shares its memory is the constant.

@@ -268,6 +268,7 @@ struct CompileEnv {
   /// What is put here lives as long as the compilation.
   std::shared_ptr<std::vector<std::shared_ptr<void>>> keep =
       std::make_shared<std::vector<std::shared_ptr<void>>>();
+  bool relaxed = false;  // CompileOption::setRelaxMode
   /// Whether what is compiled runs in this process. If not, one that only compiles is enough.
   bool executes = true;
 };

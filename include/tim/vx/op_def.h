@@ -282,6 +282,9 @@ struct KernelRequest {
   const DeviceCaps& caps;
   /// The candidate's own.
   TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
+  /// CompileOption::setRelaxMode: float32 products may be computed from operands rounded to
+  /// bfloat16.
+  bool relaxed = false;
 };
 
 /// What a candidate that accepts can do besides the op itself.
@@ -464,6 +467,10 @@ struct OpDef {
   Declared declared = Declared::kTrusted;
   /// Same bytes in and out when the encodings agree (Reshape): may become no launch at all.
   bool moves_nothing = false;
+  /// The attribute that names the dimension along which the inputs lie behind each other in output
+  /// 0 (joins), or the outputs in input 0 (cuts), where all encodings agree: may become no launch.
+  const char* joins = nullptr;
+  const char* cuts = nullptr;
   Tolerance tolerance = {};
   /// Test cases: small, odd-sized, at least two values of every attribute. Null in a library that
   /// is shipped (TIMCL_CASES in tim/vx/testing.h).

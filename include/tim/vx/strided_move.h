@@ -47,7 +47,8 @@ struct Part {
 /// kInvalidGraph unless as many inputs are bound as attribute input_cnt says, where it is not 0.
 TIMCL_API Status CheckInputCount(const OpView& op, int32_t input_cnt);
 TIMCL_API void Reference(const Part& part, const ref::Input& in, ref::Output& out);
-TIMCL_API KernelSpec Launch(const KernelRequest& request, const OpView& op, size_t k,
+/// The launch that moves the `count` elements of input k.
+TIMCL_API KernelSpec Launch(const KernelRequest& request, int64_t count, size_t k,
                             const Part& part);
 
 }  // namespace join
@@ -62,7 +63,7 @@ struct JoinOp {
   static Result<Launches> General(const OpView& op, const KernelRequest& request) {
     Launches launches;
     for (size_t k = 0; k < op.num_inputs(); ++k)
-      launches.push_back(join::Launch(request, op, k, kPartOf(op, k)));
+      launches.push_back(join::Launch(request, op.in(k).shape().count(), k, kPartOf(op, k)));
     return launches;
   }
   static constexpr KernelCandidate kKernels[] = {{"general", nullptr, General}};

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "backends/opencl/compile/unit.h"
 #include "backends/opencl/run/device.h"
@@ -30,6 +31,15 @@ bool Enabled(const CompileEnv& env, const char* name) {
   return it == env.options.end() || it->second != "off";
 }
 
+Wishes WishesOf(const CompileEnv& env) {
+  Wishes wishes;
+  wishes.relaxed = env.relaxed;
+  const auto it = env.options.find("without_kernels");
+  std::stringstream names(it == env.options.end() ? std::string() : it->second);
+  for (std::string name; std::getline(names, name, ',');) wishes.without.insert(name);
+  return wishes;
+}
+
 class OpenClBackend : public Backend {
  public:
   OpenClBackend(std::shared_ptr<Device> device, const ProgramCacheOptions& cache,
@@ -46,10 +56,15 @@ class OpenClBackend : public Backend {
   const std::string& reason() const { return reason_; }
   uint64_t max_allocation() const { return device_->caps().max_allocation; }
 
+  Status Begin(const CompileEnv& env) override {
+    wishes_ = WishesOf(env);
+    return Status();
+  }
+
   Status Partition(const GraphView& graph, Selection* selection) override {
     for (const OpView& op : graph.Ops()) {
       TIMCL_TRY(CheckSizes(op));
-      const auto selected = SelectKernel(op, device_->caps());
+      const auto selected = SelectKernel(op, device_->caps(), wishes_);
       if (selected.ok()) {
         selection->Select(op);
       } else if (selected.status().code() != Code::kUnsupported) {
@@ -67,16 +82,20 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
     kernels::Sources sources(options_.kernel_dir);
+    const Wishes wishes = WishesOf(env);
     for (const GraphView& part : parts) {
       Unit unit;
-      TIMCL_TRY(Select(part, device_->caps(), &unit));
-      if (Enabled(env, "private_layouts")) TIMCL_TRY(ChooseForms(device_->caps(), &unit));
+      TIMCL_TRY(Select(part, device_->caps(), &unit, wishes));
+      if (Enabled(env, "private_layouts")) TIMCL_TRY(ChooseForms(device_->caps(), &unit, wishes));
       if (env.fuse) Fuse(&unit);
       Convert(&unit);
-      if (env.alias) Alias(&unit);
+      if (env.alias) {
+        Alias(&unit);
+        Join(device_->caps(), &unit);
+      }
       if (!env.dump_dir.empty())
         Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));
-      TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), &sources));
+      TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), &sources, wishes));
       units->refusals.merge(unit.refusals);
       emitted.push_back(std::move(one));
     }
@@ -176,6 +195,7 @@ class OpenClBackend : public Backend {
   BackendOptions options_;
   std::string reason_;
   BackendInfo info_;
+  Wishes wishes_;
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ constexpr size_t kHeader = kernel::Memory::kHeaderBytes;
 
 class Emitter {
  public:
-  Emitter(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources)
-      : unit_(*unit), caps_(caps), sources_(sources) {}
+  Emitter(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources, const Wishes& wishes)
+      : unit_(*unit), caps_(caps), sources_(sources), wishes_(wishes) {}
 
   Result<Emitted> Run() {
     for (const TensorView& t : unit_.part.Inputs())
@@ -26,7 +26,10 @@ class Emitter {
     for (const Group& group : unit_.groups) {
       if (group.gone) continue;
       if (group.no_launch) {
-        result_.kernel_of[group.op.id()] = "no launch: same bytes";
+        const OpDef& def = group.op.def();
+        const bool pieces = def.joins != nullptr || def.cuts != nullptr;
+        result_.kernel_of[group.op.id()] =
+            pieces ? "no launch: pieces of one memory" : "no launch: same bytes";
         continue;
       }
       if (group.converts()) {
@@ -49,7 +52,7 @@ class Emitter {
  private:
   Status EmitGroup(const Group& group) {
     const OpView& op = group.op;
-    const auto launches = MakeLaunches(*group.kernel, group.offer, op, caps_);
+    const auto launches = MakeLaunches(*group.kernel, group.offer, op, caps_, wishes_);
     if (!launches.ok()) return launches.status().AtOp(op.label());
     if (!group.post_ops.empty() && launches->size() != 1) {
       return op.Error(Code::kInternal, fmt::format("kernel '{}' offers an epilogue, but makes {} "
@@ -266,7 +269,12 @@ class Emitter {
     size_t bytes;
     int first, last;
     bool persistent;
-    std::vector<std::pair<size_t, size_t>> uses;  // launch, argument
+    struct Use {
+      size_t launch, argument;
+      size_t offset = 0, bytes = 0;  // the part that it sees; 0: all
+      bool whole = true;
+    };
+    std::vector<Use> uses;
   };
 
   void AddOperand(const Group& group, const KernelSpec& spec, const Operand& o, int step,
@@ -300,7 +308,7 @@ class Emitter {
         Internal& internal = internals_[static_cast<size_t>(it->second)];
         internal.last = step;
         internal.bytes = std::max(internal.bytes, o.bytes);
-        internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
+        internal.uses.push_back({static_cast<size_t>(step), launch->args.size()});
         break;
       }
       case Kind::kLocal:
@@ -339,13 +347,15 @@ class Emitter {
         break;
       case Place::Kind::kInternal:
         arg.kind = Arg::Kind::kInternal;
-        auto [it, added] =
-            internal_of_.emplace(std::pair(value, form), static_cast<int>(internals_.size()));
-        if (added) internals_.push_back({arg.type.bytes(), step, step, false, {}});
+        const Unit::Memory memory = unit_.MemoryOf(value, form);
+        auto [it, added] = internal_of_.emplace(memory.key(), static_cast<int>(internals_.size()));
+        if (added) internals_.push_back({0, step, step, false, {}});
         Internal& internal = internals_[static_cast<size_t>(it->second)];
+        internal.bytes = std::max(internal.bytes, memory.offset + arg.type.bytes());
         internal.last = step;
         internal.persistent = internal.persistent || spec.image_operands;
-        internal.uses.emplace_back(static_cast<size_t>(step), launch->args.size());
+        internal.uses.push_back({static_cast<size_t>(step), launch->args.size(), memory.offset,
+                                 arg.type.bytes(), memory.value == value});
         break;
     }
     launch->args.push_back(arg);
@@ -367,11 +377,12 @@ class Emitter {
     std::vector<Internal*> in_scratch;
     size_t persistent = 0;
     auto set = [&](const Internal& internal, Arg::Kind kind, size_t offset) {
-      for (const auto& [launch, index] : internal.uses) {
-        Arg& arg = result_.plan.launches[launch].args[index];
+      for (const Internal::Use& use : internal.uses) {
+        Arg& arg = result_.plan.launches[use.launch].args[use.argument];
         arg.kind = kind;
-        arg.offset = offset;
-        arg.bytes = internal.bytes;
+        arg.offset = offset + use.offset;
+        arg.bytes = use.bytes > 0 ? use.bytes : internal.bytes;
+        arg.has_header_room = use.whole;
       }
     };
     for (Internal& internal : internals_) {
@@ -401,6 +412,7 @@ class Emitter {
   Unit& unit_;
   const DeviceCaps& caps_;
   kernels::Sources* sources_;
+  const Wishes& wishes_;
   std::map<int, size_t> constant_of_;
   std::map<std::pair<int, TensorForm>, int> internal_of_;
   std::vector<Internal> internals_;
@@ -409,8 +421,9 @@ class Emitter {
 
 }  // namespace
 
-Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources) {
-  return Emitter(unit, caps, sources).Run();
+Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources,
+                     const Wishes& wishes) {
+  return Emitter(unit, caps, sources, wishes).Run();
 }
 
 }  // namespace tim::vx::opencl

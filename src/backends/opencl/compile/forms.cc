@@ -17,7 +17,8 @@ struct Choice {
 
 class Chooser {
  public:
-  Chooser(const DeviceCaps& caps, Unit* unit) : caps_(caps), unit_(*unit) {
+  Chooser(const DeviceCaps& caps, Unit* unit, const Wishes& wishes)
+      : caps_(caps), unit_(*unit), wishes_(wishes) {
     for (size_t g = 0; g < unit_.groups.size(); ++g) group_of_[unit_.groups[g].op.id()] = g;
   }
 
@@ -26,7 +27,7 @@ class Chooser {
     for (size_t g = 0; g < unit_.groups.size(); ++g) {
       for (const KernelCandidate& candidate : unit_.groups[g].op.def().kernels) {
         if (candidate.in == TensorForm::kPlain && candidate.out == TensorForm::kPlain) continue;
-        auto offer = AskKernel(candidate, unit_.groups[g].op, caps_);
+        auto offer = AskKernel(candidate, unit_.groups[g].op, caps_, wishes_);
         if (offer.ok()) {
           choices_[g].push_back({&candidate, *offer});
         } else if (offer.status().code() != Code::kUnsupported) {
@@ -91,6 +92,7 @@ class Chooser {
 
   const DeviceCaps& caps_;
   Unit& unit_;
+  const Wishes& wishes_;
   std::map<int, size_t> group_of_;  // by op
   std::vector<std::vector<Choice>> choices_;
   std::vector<bool> wanted_;
@@ -99,7 +101,9 @@ class Chooser {
 
 }  // namespace
 
-Status ChooseForms(const DeviceCaps& caps, Unit* unit) { return Chooser(caps, unit).Run(); }
+Status ChooseForms(const DeviceCaps& caps, Unit* unit, const Wishes& wishes) {
+  return Chooser(caps, unit, wishes).Run();
+}
 
 KernelSpec ConversionLaunch(const TensorType& type, TensorForm from, TensorForm to) {
   constexpr int64_t kPiece = 256;  // pixels: 16 KB of floats

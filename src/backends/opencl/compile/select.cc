@@ -43,21 +43,24 @@ bool IsPlain(const KernelCandidate& candidate) {
 }  // namespace
 
 Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
-                              const DeviceCaps& caps) {
+                              const DeviceCaps& caps, const Wishes& wishes) {
+  if (wishes.without.count(candidate.name) != 0)
+    return Status::Error(Code::kUnsupported, "left out by option without_kernels");
   if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
   TIMCL_TRY(CheckForms(candidate, op));
   if (candidate.accepts == nullptr) return candidate.offer;
-  return candidate.accepts(op, {caps, candidate.in, candidate.out});
+  return candidate.accepts(op, {caps, candidate.in, candidate.out, wishes.relaxed});
 }
 
 Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffer& offer,
-                              const OpView& op, const DeviceCaps& caps) {
-  TIMCL_ASSIGN(Launches launches, candidate.make(op, {caps, candidate.in, candidate.out}));
+                              const OpView& op, const DeviceCaps& caps, const Wishes& wishes) {
+  TIMCL_ASSIGN(Launches launches,
+               candidate.make(op, {caps, candidate.in, candidate.out, wishes.relaxed}));
   for (KernelSpec& spec : launches) spec.epilogue = offer.epilogue;
   return launches;
 }
 
-Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps) {
+Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps, const Wishes& wishes) {
   Group group;
   group.op = op;
   std::vector<const KernelCandidate*> candidates;
@@ -67,7 +70,7 @@ Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps) {
   }
   for (const KernelCandidate* const asked : candidates) {
     const KernelCandidate& candidate = *asked;
-    auto offer = AskKernel(candidate, op, caps);
+    auto offer = AskKernel(candidate, op, caps, wishes);
     if (offer.ok()) {
       group.kernel = &candidate;
       group.offer = *offer;
@@ -86,7 +89,7 @@ Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps) {
                        fmt::format("every kernel refused: {}", fmt::join(group.refusals, "; ")));
 }
 
-Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit) {
+Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit, const Wishes& wishes) {
   *unit = Unit();
   unit->part = part;
   auto place = [&](const TensorView& t, Place::Kind kind, size_t index) {
@@ -96,7 +99,7 @@ Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit) {
   for (size_t i = 0; i < part.Outputs().size(); ++i)
     place(part.Outputs()[i], Place::Kind::kOutput, i);
   for (const OpView& op : part.Ops()) {
-    TIMCL_ASSIGN(Group group, SelectKernel(op, caps));
+    TIMCL_ASSIGN(Group group, SelectKernel(op, caps, wishes));
     unit->groups.push_back(std::move(group));
     for (size_t i = 0; i < op.num_inputs(); ++i) {
       const bool constant = op.in(i).is_const();

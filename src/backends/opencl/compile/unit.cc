@@ -13,6 +13,16 @@ int Unit::root(int value) const {
   return value;
 }
 
+Unit::Memory Unit::MemoryOf(int value, TensorForm form) const {
+  Memory memory = {value, form, 0};
+  for (auto it = parts.find(memory.key()); it != parts.end(); it = parts.find(memory.key())) {
+    const size_t offset = memory.offset;
+    memory = it->second;
+    memory.offset += offset;
+  }
+  return memory;
+}
+
 bool MovesNothing(const OpView& op) {
   return op.def().moves_nothing && op.num_inputs() == 1 && op.num_outputs() == 1 &&
          SameEncoding(op.in(0).type(), op.out(0).type());
@@ -43,7 +53,7 @@ std::string Print(const Unit& unit) {
                         values(g.last(), false));
     for (size_t i = 0; i < g.fused.size(); ++i)
       text += fmt::format("{} {}", i == 0 ? " +" : ",", g.fused[i].kind());
-    if (g.no_launch) {
+    if (g.no_launch && MovesNothing(g.op)) {
       const int in = g.op.in(0).id(), out = g.op.out(0).id();
       text += fmt::format(" = %{}", unit.root(out) == out ? unit.root(in) : unit.root(out));
     }

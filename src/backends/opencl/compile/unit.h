@@ -3,7 +3,9 @@
 #ifndef TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_
 #define TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,6 +15,14 @@
 #include "tim/vx/backend.h"
 
 namespace tim::vx::opencl {
+
+/// What the caller of Compile() asks of the choice of kernels.
+struct Wishes {
+  /// Names of candidates that are not asked: CompileOption::SetOption("opencl", "without_kernels",
+  /// "winograd,tile").
+  std::set<std::string, std::less<>> without = {};
+  bool relaxed = false;  // see KernelRequest
+};
 
 /// Where the bytes of a value lie.
 struct Place {
@@ -64,9 +74,19 @@ struct Unit {
   std::map<int, Place> places;  // by value id
   /// Ops that no kernel takes after all.
   std::map<int, Status> refusals;
+  /// Memory inside the partition that is part of another value's (pass Join).
+  struct Memory {
+    int value = -1;
+    TensorForm form = TensorForm::kPlain;
+    size_t offset = 0;  // bytes
+    auto key() const { return std::pair(value, form); }
+  };
+  std::map<std::pair<int, TensorForm>, Memory> parts;
 
   /// The value whose bytes these are.
   int root(int value) const;
+  /// Where a value lies that is inside the partition in this form.
+  Memory MemoryOf(int value, TensorForm form) const;
 };
 
 /// True when the op moves no bytes (Reshape between equal encodings): it may become no launch.
@@ -76,11 +96,11 @@ bool MovesNothing(const OpView& op);
 // result.
 
 /// One group per op with the first candidate that accepts it; a place for every value.
-Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit);
+Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit, const Wishes& wishes = {});
 
 /// Moves chains of ops to kernels that work on a private form (tensor_form.h), where one of them
 /// pays for the conversions.
-Status ChooseForms(const DeviceCaps& caps, Unit* unit);
+Status ChooseForms(const DeviceCaps& caps, Unit* unit, const Wishes& wishes = {});
 
 /// Point-wise ops move into the store of the kernel before them, which saves a launch and a walk
 /// through memory. A value that vanishes is still rounded to its tensor's type on the way
@@ -94,6 +114,10 @@ void Convert(Unit* unit);
 /// Ops that move no bytes (Reshape between equal encodings) become no launch: both sides share
 /// memory, unless both belong to the outside.
 void Alias(Unit* unit);
+
+/// Ops that put tensors behind each other, or cut one to pieces, become no launch where the pieces
+/// can lie in the whole from the start (OpDef::joins, cuts).
+void Join(const DeviceCaps& caps, Unit* unit);
 
 /// The text of one kernel function before it is put into a program.
 struct Variant {
@@ -116,7 +140,8 @@ struct Emitted {
 };
 /// Asks each kernel for its launches, writes their texts, and packs what lives inside the
 /// partition. A kernel that refuses here is noted in unit->refusals.
-Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources);
+Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources,
+                     const Wishes& wishes = {});
 
 /// Puts the variants of one graph's partitions into programs: all built-in ones into one, sorted,
 /// so that its text (which is what caches know it by) depends on the graph alone and not on the
@@ -139,15 +164,15 @@ std::string Print(const Unit& unit);
 
 /// The plain candidate that accepts the op, and why those before it refused; a candidate with
 /// private forms where there is no other. kUnsupported lists every refusal.
-Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps);
+Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps, const Wishes& wishes = {});
 /// The launch that copies a tensor of this type from one form to another.
 KernelSpec ConversionLaunch(const TensorType& type, TensorForm from, TensorForm to);
 /// One candidate's answer: its offer, or its refusal.
 Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
-                              const DeviceCaps& caps);
+                              const DeviceCaps& caps, const Wishes& wishes = {});
 /// The launches of a candidate that accepted.
 Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffer& offer,
-                              const OpView& op, const DeviceCaps& caps);
+                              const OpView& op, const DeviceCaps& caps, const Wishes& wishes = {});
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_COMPILE_UNIT_H_

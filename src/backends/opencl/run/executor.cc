@@ -349,7 +349,8 @@ Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, si
   b.offset = target.offset;
   b.bytes = target.bytes;
   b.image = image;
-  b.room = arg.kind == Arg::Kind::kPersistent && target.offset >= kHeader;
+  b.room =
+      arg.kind == Arg::Kind::kPersistent && arg.has_header_room && target.offset >= kHeader;
   b.reads = arg.reads;
   b.writes = arg.writes;
   if (image) {

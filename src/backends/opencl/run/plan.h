@@ -51,6 +51,8 @@ struct Arg {
   std::array<std::byte, 128> value{};  // the largest type of OpenCL C is double16
   /// What the kernel does with memory that it is given.
   bool reads = true, writes = true;
+  /// kPersistent: no other value lies directly before it.
+  bool has_header_room = true;
   /// Tensor operands of user kernels: what the emulated image is told. Unused for built-in kernels.
   TensorType type;
   /// For messages about user kernels: "input 0 'x' f32[4]", "param_list_[1]", and the OpenCL type
