@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the networks of model_bench and of the peers, one JSON file each; README.md has the format.
 
-  make.py            writes NAME.json and small/NAME.json beside this file; known ranges are kept
+  make.py            writes NAME.json and small/NAME.json beside this file; ranges and
+                     expected values, which calibrate.py finds, are kept
   make.py --check    only says which files are not what would be written, by exit status 1
 """
 import argparse
@@ -123,7 +124,7 @@ class Network:
         return self.layer(name, "lstm", [x], [n, steps, units], macs=n * steps * weights,
                           weights=weights + 4 * units, units=units, gain=1.0)
 
-    def text(self, ranges):
+    def text(self, ranges, expected):
         """JSON with one layer or tensor per line, so that differences can be read."""
         def table(entries):
             return "{\n" + ",\n".join(f"    {json.dumps(k)}: {json.dumps(v)}"
@@ -137,6 +138,8 @@ class Network:
                      ",\n".join("    " + json.dumps(layer) for layer in self.layers) + "\n  ]")
         known = [(t, ranges[t]) for t in self.shapes if t in ranges]
         lines.append('  "ranges": ' + table(known))
+        lines.append('  "expected": ' + table([(t, expected[t]) for t in self.outputs
+                                               if t in expected]))
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -374,7 +377,8 @@ def main():
     for path, make in files:
         network = make()
         old = path.read_text() if path.exists() else ""
-        text = network.text(json.loads(old)["ranges"] if old else {})
+        known = json.loads(old) if old else {}
+        text = network.text(known.get("ranges", {}), known.get("expected", {}))
         if text != old:
             stale.append(path)
             if not check:
