@@ -124,8 +124,9 @@ class Network:
         return self.layer(name, "lstm", [x], [n, steps, units], macs=n * steps * weights,
                           weights=weights + 4 * units, units=units, gain=1.0)
 
-    def text(self, ranges, expected):
-        """JSON with one layer or tensor per line, so that differences can be read."""
+    def text(self, found):
+        """JSON with one layer or tensor per line, so that differences can be read. `found` has what
+        calibrate.py finds out."""
         def table(entries):
             return "{\n" + ",\n".join(f"    {json.dumps(k)}: {json.dumps(v)}"
                                       for k, v in entries) + "\n  }" if entries else "{}"
@@ -136,10 +137,9 @@ class Network:
         lines.append('  "tensors": ' + table(list(self.shapes.items())))
         lines.append('  "layers": [\n' +
                      ",\n".join("    " + json.dumps(layer) for layer in self.layers) + "\n  ]")
-        known = [(t, ranges[t]) for t in self.shapes if t in ranges]
-        lines.append('  "ranges": ' + table(known))
-        lines.append('  "expected": ' + table([(t, expected[t]) for t in self.outputs
-                                               if t in expected]))
+        for key in ("ranges", "expected", "expected_int8"):
+            known = found.get(key, {})
+            lines.append(f'  "{key}": ' + table([(t, known[t]) for t in self.shapes if t in known]))
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -377,8 +377,7 @@ def main():
     for path, make in files:
         network = make()
         old = path.read_text() if path.exists() else ""
-        known = json.loads(old) if old else {}
-        text = network.text(known.get("ranges", {}), known.get("expected", {}))
+        text = network.text(json.loads(old) if old else {})
         if text != old:
             stale.append(path)
             if not check:
