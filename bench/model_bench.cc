@@ -1,24 +1,38 @@
-// Whole models: the LeNet of samples/lenet. Time per run, images per second, cold and warm compile,
-// steps and launches per run. Rows "delegates": a float32 network on OpenCL, on the oneDNN
-// delegate, and with every second op on the one and the other.
-// OpenMP spins while it waits: OMP_WAIT_POLICY=passive where the machine is not idle.
+// Whole networks: those of bench/networks in float32 and int8, the LeNet of samples/lenet,
+// delegates, and what the API alone costs. README.md beside this file says how to read the rows.
 //   model_bench                       cold compile: PoCL's own cache is switched off
 //   POCL_KERNEL_CACHE=1 model_bench   warm compile: from PoCL's cache, once it is filled
+//   model_bench --serve NETWORK TYPE  answers a line on stdout for each line on stdin, for peers.py
+// OpenMP spins while it waits: OMP_WAIT_POLICY=passive where the machine is not idle.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "digits.h"
+#include "networks.h"
 #include "tim/vx/compile_option.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 #include "tim/vx/ops/activations.h"
 #include "tim/vx/ops/conv2d.h"
+#include "tim/vx/ops/elementwise.h"
+#include "tim/vx/ops/layernormalization.h"
+#include "tim/vx/ops/softmax.h"
 #ifdef TIMCL_HAS_ONEDNN
 #include "tim/vx/delegates/onednn.h"
 #endif
@@ -145,11 +159,356 @@ void Delegates(benchmark::State& state, bool onednn, const std::set<std::string>
 }
 #endif
 
+// The networks of bench/networks.
+
+using networks::Built;
+using networks::Difference;
+using networks::Network;
+using networks::Type;
+using tim::vx::Code;
+using tim::vx::Result;
+using tim::vx::Status;
+
+/// What outputs may differ by before a time counts.
+///   float32   relative to the largest expected value: sums in another order, Winograd
+///   int8      1 step where all is int8, as softmax and sigmoid may be off by one; where float32
+///             lies between, a rounding that falls the other way goes on: relative, as above
+constexpr double kFloatTolerance = 1e-3, kMixedTolerance = 0.05, kSteps = 1;
+/// Multiplications that the scalar reference backend does in a second or so.
+constexpr double kReferenceMacs = 15e6;
+
+double Milliseconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since)
+      .count();
+}
+double CpuMicroseconds() {
+  timespec at{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+  return static_cast<double>(at.tv_sec) * 1e6 + static_cast<double>(at.tv_nsec) * 1e-3;
+}
+
+/// A network that has run once.
+struct Ready {
+  std::shared_ptr<Graph> graph;
+  Built built;
+  double build_ms = 0, compile_ms = 0, first_run_ms = 0;
+};
+
+Result<Ready> Prepare(Context& context, const Network& network, Type type) {
+  Ready ready;
+  auto start = std::chrono::steady_clock::now();
+  ready.graph = context.CreateGraph();
+  TIMCL_ASSIGN(ready.built, Built::Into(*ready.graph, network, type));
+  ready.build_ms = Milliseconds(start);
+  start = std::chrono::steady_clock::now();
+  if (!ready.graph->Compile()) return ready.graph->LastStatus();
+  ready.compile_ms = Milliseconds(start);
+  TIMCL_TRY(ready.built.SetInputs());
+  start = std::chrono::steady_clock::now();
+  if (!ready.graph->Run()) return ready.graph->LastStatus();
+  ready.first_run_ms = Milliseconds(start);
+  return ready;
+}
+
+Status Within(const Difference& difference, const Built& built, Type type, const char* of) {
+  const Network& network = built.network();
+  double allowed = kFloatTolerance * difference.scale;
+  if (type == Type::kInt8 && network.int8 != "all") allowed = kMixedTolerance * difference.scale;
+  if (type == Type::kInt8 && network.int8 == "all") {
+    allowed = 0;
+    for (const std::string& tensor : network.outputs)
+      allowed = std::max<double>(allowed, built.StepOf(tensor) * kSteps * 1.001);
+  }
+  if (difference.largest <= allowed) return {};
+  return Status::Error(Code::kInternal, network.file + ", " + networks::NameOf(type) +
+                                            ", differs from " + of + ": " + difference.where +
+                                            "; allowed is a difference of " +
+                                            std::to_string(allowed));
+}
+
+/// Against the reference backend, if the network is small enough, else in its small form.
+Status CheckAgainstReference(Context& context, const std::string& name, Type type) {
+  TIMCL_ASSIGN(Network network, networks::Load(networks::FileOf(name)));
+  if (network.macs > kReferenceMacs && networks::HasSmall(name)) {
+    TIMCL_ASSIGN(network, networks::Load(networks::FileOf("small/" + name)));
+  }
+  ContextOptions host;
+  host.host_only = true;
+  const auto reference_context = Context::Create(host);
+  TIMCL_ASSIGN(const Ready ours, Prepare(context, network, type));
+  TIMCL_ASSIGN(const Ready reference, Prepare(*reference_context, network, type));
+  TIMCL_ASSIGN(const Difference difference, networks::Compare(ours.built, reference.built));
+  return Within(difference, ours.built, type, "the reference backend");
+}
+
+/// Outputs of the full network against those that calibrate.py computed.
+Status CheckExpected(const Built& built, Type type) {
+  TIMCL_ASSIGN(const Difference difference, networks::CompareExpected(built, type));
+  return Within(difference, built, type, "what NumPy computed");
+}
+
+bool g_check = true;  // --no-check
+
+void RunNetwork(benchmark::State& state, const std::string& name, Type type) {
+  const auto network = networks::Load(networks::FileOf(name));
+  if (!network.ok()) return state.SkipWithError(network.status().message().c_str());
+  auto context = Context::Create();
+  const auto ready = Prepare(*context, *network, type);
+  if (!ready.ok()) return state.SkipWithError(ready.status().message().c_str());
+  // Google Benchmark calls this several times per row; the answer stays the same.
+  static std::set<std::pair<std::string, Type>>& checked =
+      *new std::set<std::pair<std::string, Type>>;
+  if (g_check && checked.insert({name, type}).second) {
+    Status same = CheckExpected(ready->built, type);
+    if (same.ok()) same = CheckAgainstReference(*context, name, type);
+    if (!same.ok()) {
+      checked.erase({name, type});
+      return state.SkipWithError(same.message().c_str());
+    }
+  }
+  for (auto _ : state) {
+    if (!ready->graph->Run())
+      return state.SkipWithError(ready->graph->LastStatus().message().c_str());
+  }
+  Counters(state, *ready->graph);
+  state.counters["OP/s"] = benchmark::Counter(
+      2 * network->macs * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["compile_ms"] = ready->compile_ms;
+  state.counters["first_run_ms"] = ready->first_run_ms;
+}
+
+/// The longest of 10,000 Runs that follow a compile, against their median: what is still built or
+/// allocated then shows.
+void Steady(benchmark::State& state, const std::string& name, Type type) {
+  const auto network = networks::Load(networks::FileOf(name));
+  if (!network.ok()) return state.SkipWithError(network.status().message().c_str());
+  for (auto _ : state) {
+    auto context = Context::Create();
+    const auto ready = Prepare(*context, *network, type);
+    if (!ready.ok()) return state.SkipWithError(ready.status().message().c_str());
+    std::vector<double> times(10000);
+    for (double& time : times) {
+      const auto start = std::chrono::steady_clock::now();
+      if (!ready->graph->Run())
+        return state.SkipWithError(ready->graph->LastStatus().message().c_str());
+      time = Milliseconds(start);
+    }
+    const auto longest = std::max_element(times.begin(), times.end());
+    state.counters["longest_at"] = static_cast<double>(longest - times.begin());
+    state.counters["longest_us"] = *longest * 1e3;
+    std::nth_element(times.begin(), times.begin() + 5000, times.end());
+    state.counters["median_us"] = times[5000] * 1e3;
+    state.counters["longest/median"] = *std::max_element(times.begin(), times.end()) / times[5000];
+  }
+}
+
+/// A chain of additions of one element each, none of which is fused: what a step costs.
+void Steps(benchmark::State& state) {
+  using namespace tim::vx;
+  auto context = Context::Create();
+  CompileOption options;
+  options.SetFusion(false);
+  auto graph = context->CreateGraph(options);
+  const auto steps = state.range(0);
+  const float one = 1;
+  auto at = graph->CreateTensor(TensorSpec(DataType::FLOAT32, {1}, TensorAttribute::INPUT));
+  const auto input = at;
+  const auto addend =
+      graph->CreateTensor(TensorSpec(DataType::FLOAT32, {1}, TensorAttribute::CONSTANT), &one);
+  for (int64_t i = 0; i < steps; ++i) {
+    const auto next = graph->CreateTensor(
+        TensorSpec(DataType::FLOAT32, {1},
+                   i + 1 == steps ? TensorAttribute::OUTPUT : TensorAttribute::TRANSIENT));
+    graph->CreateOperation<ops::Add>()->BindInputs({at, addend}).BindOutput(next);
+    at = next;
+  }
+  if (!Prepare(state, *graph)) return;
+  float result = 0;
+  input->CopyDataToTensor(&result);
+  if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+  at->CopyDataFromTensor(&result);
+  if (result != static_cast<float>(steps)) return state.SkipWithError("the sum is wrong");
+  for (auto _ : state) {
+    if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+  }
+  Counters(state, *graph);
+}
+
+/// One operation on 1M elements, 1024 lines of 1024.
+void Million(benchmark::State& state, const std::string& op) {
+  using namespace tim::vx;
+  constexpr uint32_t kLine = 1024;
+  auto context = Context::Create();
+  auto graph = context->CreateGraph();
+  const ShapeType shape = {kLine, kLine};
+  const auto in = graph->CreateTensor(TensorSpec(DataType::FLOAT32, shape, TensorAttribute::INPUT));
+  const auto out =
+      graph->CreateTensor(TensorSpec(DataType::FLOAT32, shape, TensorAttribute::OUTPUT));
+  std::vector<float> x = networks::Values("million", size_t{kLine} * kLine);
+  for (float& value : x) value *= 4;
+  // What the op does to one line, in double.
+  std::vector<double> line(x.begin(), x.begin() + kLine);
+  if (op == "Tanh") {
+    graph->CreateOperation<ops::Tanh>()->BindInput(in).BindOutput(out);
+    for (double& v : line) v = std::tanh(v);
+  } else if (op == "Sigmoid") {
+    graph->CreateOperation<ops::Sigmoid>()->BindInput(in).BindOutput(out);
+    for (double& v : line) v = 1 / (1 + std::exp(-v));
+  } else if (op == "Softmax") {
+    graph->CreateOperation<ops::Softmax>(1.0f, 0)->BindInput(in).BindOutput(out);
+    double sum = 0;
+    for (double& v : line) sum += v = std::exp(v);
+    for (double& v : line) v /= sum;
+  } else {
+    const std::vector<float> zeros(kLine, 0.0f), ones(kLine, 1.0f);
+    const TensorSpec parameter(DataType::FLOAT32, {kLine}, TensorAttribute::CONSTANT);
+    graph->CreateOperation<ops::LayerNormalization>(0, 1e-5f)
+        ->BindInputs({in, graph->CreateTensor(parameter, zeros.data()),
+                      graph->CreateTensor(parameter, ones.data())})
+        .BindOutput(out);
+    double mean = 0, variance = 0;
+    for (const double v : line) mean += v / kLine;
+    for (const double v : line) variance += (v - mean) * (v - mean) / kLine;
+    for (double& v : line) v = (v - mean) / std::sqrt(variance + 1e-5);
+  }
+  if (!Prepare(state, *graph)) return;
+  in->CopyDataToTensor(x.data());
+  if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+  out->CopyDataFromTensor(x.data());
+  for (size_t i = 0; i < kLine; ++i) {
+    if (!(std::fabs(x[i] - line[i]) <= 1e-5)) return state.SkipWithError("the result is wrong");
+  }
+  for (auto _ : state) {
+    if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+  }
+  state.SetItemsProcessed(state.iterations() * kLine * kLine);
+  Counters(state, *graph);
+}
+
+// --serve: one process with one network, for a runner that measures several runtimes in turns.
+
+/// Answers one command; every answer is one line of JSON, {"error": ...} where something failed.
+nlohmann::json Answer(Ready& ready, const std::string& line) {
+  std::istringstream words(line);
+  std::string command;
+  words >> command;
+  const auto failed = [](const std::string& why) { return nlohmann::json{{"error", why}}; };
+  if (command == "run") {
+    int count = 0;
+    if (!(words >> count) || count < 1) return failed("run needs a number of runs");
+    std::vector<double> wall, cpu;
+    for (int i = 0; i < count; ++i) {
+      const double cpu_start = CpuMicroseconds();
+      const auto start = std::chrono::steady_clock::now();
+      if (!ready.graph->Run()) return failed(ready.graph->LastStatus().message());
+      wall.push_back(Milliseconds(start) * 1e3);
+      cpu.push_back(CpuMicroseconds() - cpu_start);
+    }
+    return {{"wall_us", wall}, {"cpu_us", cpu}};
+  }
+  if (command == "input") {
+    int number = 0;
+    if (!(words >> number) || number < 0) return failed("input needs the number of an input");
+    const Status set = ready.built.SetInputs(number);
+    return set.ok() ? nlohmann::json{{"input", number}} : failed(set.message());
+  }
+  if (command == "output") {
+    std::string file;
+    std::getline(words >> std::ws, file);
+    std::ofstream out(file, std::ios::binary);
+    nlohmann::json sizes = nlohmann::json::object();
+    for (const std::string& tensor : ready.built.network().outputs) {
+      const auto values = ready.built.Output(tensor);
+      if (!values.ok()) return failed(values.status().message());
+      out.write(reinterpret_cast<const char*>(values->data()),
+                static_cast<std::streamsize>(values->size() * sizeof(float)));
+      sizes[tensor] = values->size();
+    }
+    out.close();
+    return out ? nlohmann::json{{"output", file}, {"elements", sizes}}
+               : failed("cannot write " + file);
+  }
+  if (command == "report") return nlohmann::json::parse(ready.graph->Report().ToJson());
+  return failed("unknown command '" + line + "': run N, input K, output FILE, report, quit");
+}
+
+int Serve(const std::string& name, const std::string& type_name) {
+  const auto say = [](const nlohmann::json& answer) { std::cout << answer.dump() << std::endl; };
+  const auto fail = [&](const std::string& why) {
+    say({{"error", why}});
+    return 1;
+  };
+  if (type_name != "f32" && type_name != "int8")
+    return fail("the type '" + type_name + "' is neither f32 nor int8");
+  const Type type = type_name == "f32" ? Type::kFloat32 : Type::kInt8;
+  const auto network = networks::Load(networks::FileOf(name));
+  if (!network.ok()) return fail(network.status().message());
+  auto start = std::chrono::steady_clock::now();
+  const auto context = Context::Create();
+  const double context_ms = Milliseconds(start);
+  auto ready = Prepare(*context, *network, type);
+  if (!ready.ok()) return fail(ready.status().message());
+  const Status same = CheckExpected(ready->built, type);
+  const auto& report = ready->graph->Report();
+  say({{"ready", name},
+       {"type", type_name},
+       {"device", context->DeviceName()},
+       {"context_ms", context_ms},
+       {"build_ms", ready->build_ms},
+       {"compile_ms", ready->compile_ms},
+       {"first_run_ms", ready->first_run_ms},
+       {"steps", report.steps},
+       {"launches", report.launches},
+       {"syncs", report.syncs},
+       {"arena_bytes", report.arena_bytes},
+       {"constant_bytes", report.constant_bytes},
+       {"macs", network->macs},
+       {"check", same.ok() ? "as expected" : same.message()}});
+  std::string line;
+  while (std::getline(std::cin, line) && line != "quit") say(Answer(*ready, line));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   setenv("POCL_AFFINITY", "1", 0);
   setenv("POCL_KERNEL_CACHE", "0", 0);
+  if (argc > 1 && std::string_view(argv[1]) == "--serve") {
+    if (argc == 4) return Serve(argv[2], argv[3]);
+    std::fprintf(stderr, "usage: model_bench --serve NETWORK f32|int8\n");
+    return 2;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "--no-check") {
+    g_check = false;
+    argv[1] = argv[0];
+    ++argv, --argc;
+  }
+  for (const std::string& name : networks::Names()) {
+    for (const Type type : {Type::kFloat32, Type::kInt8}) {
+      const std::string row = name + "/" + networks::NameOf(type);
+      benchmark::RegisterBenchmark(row.c_str(), RunNetwork, name, type)
+          ->UseRealTime()
+          ->MeasureProcessCPUTime()
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+  benchmark::RegisterBenchmark("lenet/f32/10000_runs_after_compile", Steady, "lenet",
+                               Type::kFloat32)
+      ->Iterations(1)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("steps", Steps)
+      ->Arg(1)
+      ->Arg(1000)
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
+  for (const char* op : {"Tanh", "Sigmoid", "Softmax", "LayerNorm"}) {
+    benchmark::RegisterBenchmark((std::string("million/") + op).c_str(), Million, op)
+        ->UseRealTime()
+        ->MeasureProcessCPUTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
   benchmark::RegisterBenchmark("LeNet/run", Run, true)
       ->Arg(1)
       ->Arg(16)
