@@ -221,18 +221,23 @@ Result<Launches> Weighted(const OpView& op, const KernelRequest& request) {
        .float_math = true}};
 }
 
+/// The cells of the results along an axis.
+std::vector<int32_t> CellsOf(const Axis& axis) {
+  std::vector<int32_t> cells;
+  for (int64_t o = 0; o < axis.out; ++o) cells.push_back(static_cast<int32_t>(axis.Nearest(o)));
+  return cells;
+}
+
 template <class Attrs>
 Result<Launches> Nearest(const OpView& op, const KernelRequest& request) {
   const Axis x = AxisOf<Attrs>(op, 0), y = AxisOf<Attrs>(op, 1);
-  std::vector<int32_t> ix, iy;
-  for (int64_t o = 0; o < x.out; ++o) ix.push_back(static_cast<int32_t>(x.Nearest(o)));
-  for (int64_t o = 0; o < y.out; ++o) iy.push_back(static_cast<int32_t>(y.Nearest(o)));
   const int64_t run = RunLength(request.caps);
   const int64_t items = op.out(0).shape().count() / x.out * DivideUp(x.out, run);
   return Launches{
       {.source = "resize_nearest.cl",
        .entry = "resize_nearest",
-       .operands = {In(0, "X"), Data(ix, "IX", "int"), Data(iy, "IY", "int"), Out(0, "Y")},
+       .operands = {In(0, "X"), Data(CellsOf(x), "IX", "int"), Data(CellsOf(y), "IY", "int"),
+                    Out(0, "Y")},
        .sizes = {{"IW", x.in}, {"IH", y.in}, {"OW", x.out}, {"OH", y.out}, {"ITEMS", items}},
        .defines = {{"RUN", run}},
        .global = Grid(items),
@@ -253,9 +258,36 @@ Result<KernelOffer> AcceptsWeighted(const OpView& op, const KernelRequest&) {
   }
   return KernelOffer{KernelSpec::Epilogue::kScalar};
 }
+
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request) {
+  if (!request.caps.is_cpu) return Status::Error(Code::kUnsupported, "not a CPU");
+  if (!SameEncoding(op.in(0).type(), op.out(0).type()))
+    return Status::Error(Code::kUnsupported, "another encoding");
+  TIMCL_TRY(AcceptsNearest<ResizeAttrs>(op, request).status());
+  return KernelOffer{};
+}
+Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
+  const Axis x = AxisOf<ResizeAttrs>(op, 0), y = AxisOf<ResizeAttrs>(op, 1);
+  const Shape lies = InForm(op.out(0).type(), request.out).shape;
+  return Launches{{.source = "resize_nearest_block.cl",
+                   .entry = "resize_nearest_block",
+                   .operands = {In(0, "X"), Data(CellsOf(x), "IX", "int"),
+                                Data(CellsOf(y), "IY", "int"), Out(0, "Y")},
+                   .sizes = {{"IW", x.in}, {"IH", y.in}, {"OW", x.out}, {"OH", y.out}},
+                   .defines = {{"BYTES", op.in(0).dtype() != DataType::FLOAT32}, {"FLIP", 0}},
+                   .global = Grid(lies[2] * lies[3] * lies[4])}};
+}
+
 constexpr KernelCandidate kResizeKernels[] = {
     {"nearest", AcceptsNearest<ResizeAttrs>, Nearest<ResizeAttrs>},
-    {"weighted", AcceptsWeighted<ResizeAttrs>, Weighted<ResizeAttrs>}};
+    {"weighted", AcceptsWeighted<ResizeAttrs>, Weighted<ResizeAttrs>},
+    {"nearest in blocks",
+     AcceptsBlocks,
+     Blocks,
+     {},
+     false,
+     TensorForm::kBlocked,
+     TensorForm::kBlocked}};
 constexpr KernelCandidate kResize1dKernels[] = {
     {"nearest", AcceptsNearest<Resize1dAttrs>, Nearest<Resize1dAttrs>},
     {"weighted", AcceptsWeighted<Resize1dAttrs>, Weighted<Resize1dAttrs>}};
