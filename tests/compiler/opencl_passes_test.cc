@@ -205,16 +205,16 @@ TEST(AliasPass, AnotherEncodingIsACopy) {
               HasSubstr("#1 Reshape 'copy' (%1) -> %2\n"));
 }
 
-// ---- Join
+// ---- PlacePieces
 
 std::string Joined(const std::string& text) {
   Compiled c = Selected(text);
   Alias(&c.unit);
-  Join(DeviceCaps(), &c.unit);
+  PlacePieces(DeviceCaps(), &c.unit);
   return Print(c.unit);
 }
 
-TEST(JoinPass, PiecesLieInTheWholeFromTheStart) {
+TEST(PiecesPass, PiecesLieInTheWholeFromTheStart) {
   const std::string head = "%0 = input f32[32]\n%1 = Even(%0) : f32[32]\n%2 = Even(%0) : f32[32]\n";
   EXPECT_THAT(Joined(head + "%3 = Concat(%1, %2) {axis=0} : f32[64]\n"
                             "%4 = Even(%3) : output f32[64]\n"),

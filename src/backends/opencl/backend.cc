@@ -91,7 +91,7 @@ class OpenClBackend : public Backend {
       Convert(&unit);
       if (env.alias) {
         Alias(&unit);
-        Join(device_->caps(), &unit);
+        PlacePieces(device_->caps(), &unit);
       }
       if (!env.dump_dir.empty())
         Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));

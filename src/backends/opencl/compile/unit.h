@@ -74,7 +74,7 @@ struct Unit {
   std::map<int, Place> places;  // by value id
   /// Ops that no kernel takes after all.
   std::map<int, Status> refusals;
-  /// Memory inside the partition that is part of another value's (pass Join).
+  /// Memory inside the partition that is part of another value's (pass PlacePieces).
   struct Memory {
     int value = -1;
     TensorForm form = TensorForm::kPlain;
@@ -117,7 +117,7 @@ void Alias(Unit* unit);
 
 /// Ops that put tensors behind each other, or cut one to pieces, become no launch where the pieces
 /// can lie in the whole from the start (OpDef::joins, cuts).
-void Join(const DeviceCaps& caps, Unit* unit);
+void PlacePieces(const DeviceCaps& caps, Unit* unit);
 
 /// The text of one kernel function before it is put into a program.
 struct Variant {

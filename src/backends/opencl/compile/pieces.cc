@@ -1,4 +1,4 @@
-// Join: pieces of a tensor lie in its memory from the start.
+// PlacePieces: pieces of a tensor lie in its memory from the start.
 #include <algorithm>
 
 #include "backends/opencl/compile/unit.h"
@@ -35,7 +35,7 @@ std::vector<size_t> Pieces(const TensorType& whole, const std::vector<TensorView
 
 }  // namespace
 
-void Join(const DeviceCaps& caps, Unit* unit) {
+void PlacePieces(const DeviceCaps& caps, Unit* unit) {
   for (Group& group : unit->groups) {
     const OpDef& def = group.op.def();
     const char* const attribute = def.joins != nullptr ? def.joins : def.cuts;
