@@ -372,6 +372,8 @@ void CasesUni(CaseMaker& make) {
   add(attrs(true, true), f, "types", How::kEachType);
   f.in = f.units = 128, f.batch = 1, f.steps = 32;
   add(attrs(true, true), f, "128 units, 32 steps", How::kBench);
+  f.in = f.units = 256, f.steps = 100;
+  add(attrs(true, true), f, "256 units, 100 steps", How::kBench);
 }
 
 void CasesBi(CaseMaker& make) {

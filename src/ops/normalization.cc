@@ -197,12 +197,14 @@ void LayerCases(CaseMaker& make) {
         .Note("types")
         .EachType();
   }
-  make.Of(LayerAttrs{0, 1e-5f})
-      .In(F32({768, 128}))
-      .Const(F32({768}))
-      .Const(F32({768}))
-      .Note("128 lines of 768")
-      .Bench();
+  for (const Shape& x : {Shape{768, 128}, Shape{1024, 1024}}) {
+    make.Of(LayerAttrs{0, 1e-5f})
+        .In(F32(x))
+        .Const(F32({x[0]}))
+        .Const(F32({x[0]}))
+        .Note("long lines")
+        .Bench();
+  }
 }
 
 constexpr OpDef kLayerNormalization = {.name = "LayerNormalization",

@@ -342,6 +342,11 @@ void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const Case
       .In(F32({1, 1, 16}), r.lo2, r.hi2)
       .Note("one million elements, one value per channel")
       .Bench();
+  make.Of(attrs[0])
+      .In(F32({3072, 128}), r.lo, r.hi)
+      .In(F32({3072}), r.lo2, r.hi2)
+      .Note("one value per column")
+      .Bench();
 }
 
 }  // namespace tim::vx::pointwise

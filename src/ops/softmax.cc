@@ -71,6 +71,9 @@ void Cases(CaseMaker& make) {
   make.Of(SoftmaxAttrs{2, 0}).In(F32({21, 5})).Out(Fixed(DataType::INT16, {}, 15)).Note("to i16");
   make.Of(SoftmaxAttrs{1, 0}).In(F32({1000, 1})).Note("1000 classes").Bench();
   make.Of(SoftmaxAttrs{1, 0}).In(F32({128, 1024})).Note("1024 lines of 128").Bench();
+  make.Of(SoftmaxAttrs{1, 0}).In(F32({128, 128, 12})).Note("attention").Bench();
+  make.Of(SoftmaxAttrs{1, 0}).In(F32({1024, 1024})).Note("one million").Bench();
+  make.Of(SoftmaxAttrs{1, 2}).In(F32({32, 32, 1024})).Note("one million, across").Bench();
 }
 
 constexpr OpDef kSoftmax = {.name = "Softmax",

@@ -81,6 +81,8 @@ void Cases(CaseMaker& make) {
   for (const TensorType& t : DeclaredTypes(make.def(), 0, {7, 5, 3}))
     make.Of(TransposeAttrs{{2, 1, 0}}).In(t).Out(F32()).Note("to f32");
   make.Of(TransposeAttrs{{2, 0, 1, 3}}).In(F32({112, 112, 64, 1})).Note("WHCN to CWHN").Bench();
+  make.Of(TransposeAttrs{{0, 2, 1}}).In(F32({64, 12, 128})).Note("heads of attention").Bench();
+  make.Of(TransposeAttrs{{1, 0}}).In(F32({1024, 1024})).Note("a large matrix").Bench();
 }
 
 constexpr OpDef kTranspose = {.name = "Transpose",
