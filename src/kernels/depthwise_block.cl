@@ -7,17 +7,19 @@
 // Global size: ceil(OH / ROWS), BLOCKS, images.
 #include "block_tile.clh"
 #define NV 1
-#define OC (WORK_ITEMS(1) * 16)
+#define OC (blocks * 16)
 
 #if STRIDE
 #define WIDE ((MX - 1) * STRIDE + K)  // pixels that a tile reads of a line
 #define TALL ((MY - 1) * STRIDE + K)  // lines that it reads
-#define EDGE (K / 2)                  // pixels at either end that may lie outside of the image
-                                      // clang-format off
-TILE_KERNEL(depthwise_block)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(OW), SIZE(OH), SIZE(LEFT), SIZE(TOP), SIZE(ROWS)) {
-  // clang-format on
-  const int block = WORK_ITEM(1), plane = WORK_ITEM(2) * WORK_ITEMS(1) + block;
-  const int first_y = WORK_ITEM(0) * ROWS;
+#define EDGE \
+  (K / 2)  // pixels at either end that may lie outside of the image
+           // clang-format off
+#define PARAMETERS IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(OW), SIZE(OH), SIZE(LEFT), SIZE(TOP), SIZE(ROWS)
+// clang-format on
+TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
+  const int plane = image * blocks + block;
+  const int first_y = strip * ROWS;
   float16 w[K * K];
 #pragma unroll
   for (int k = 0; k < K * K; ++k) w[k] = LOAD16(W + (block * K * K + k) * 16);
@@ -68,17 +70,22 @@ TILE_KERNEL(depthwise_block)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(
                 acc[r * MX + i][0] = fma(x, w[kh * K + kw], acc[r * MX + i][0]);
             }
         }
-      STORE_TILE(acc, WORK_ITEM(2), block, x0, y0, own_x, y0);
+      STORE_TILE(acc, image, block, x0, y0, own_x, y0);
     }
   }
 }
+TILE_KERNEL(depthwise_block)(PARAMETERS) {
+  FN(strip)
+  (PASS(X), PASS(W), PASS(bias), PASS(Y), IW, IH, OW, OH, LEFT, TOP, ROWS, WORK_ITEM(0),
+   WORK_ITEM(1), WORK_ITEMS(1), WORK_ITEM(2));
+}
 #else
 // clang-format off
-TILE_KERNEL(depthwise_block)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(OW), SIZE(OH), SIZE(LEFT), SIZE(TOP),
-SIZE(KW), SIZE(KH), SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y)) {
-  // clang-format on
-  const int block = WORK_ITEM(1), plane = WORK_ITEM(2) * WORK_ITEMS(1) + block;
-  const int y0 = WORK_ITEM(0), top = y0 * STRIDE_Y - TOP;
+#define PARAMETERS IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(OW), SIZE(OH), SIZE(LEFT), SIZE(TOP), SIZE(KW), SIZE(KH), SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y)
+// clang-format on
+TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
+  const int plane = image * blocks + block;
+  const int y0 = strip, top = y0 * STRIDE_Y - TOP;
   const float16 b = LOAD16(bias + block * 16);
 #pragma nounroll
   for (int own_x = 0; own_x < OW; own_x += MX) {
@@ -107,7 +114,12 @@ SIZE(KW), SIZE(KH), SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILAT
         }
       }
     }
-    STORE_TILE(acc, WORK_ITEM(2), block, x0, y0, own_x, y0);
+    STORE_TILE(acc, image, block, x0, y0, own_x, y0);
   }
+}
+TILE_KERNEL(depthwise_block)(PARAMETERS) {
+  FN(strip)
+  (PASS(X), PASS(W), PASS(bias), PASS(Y), IW, IH, OW, OH, LEFT, TOP, KW, KH, STRIDE_X, STRIDE_Y,
+   DILATION_X, DILATION_Y, WORK_ITEM(0), WORK_ITEM(1), WORK_ITEMS(1), WORK_ITEM(2));
 }
 #endif

@@ -1,6 +1,7 @@
 // Pooling between blocked tensors, X [images][BLOCKS][IH][IW][16] and Y likewise, fp32: one
 // work-item computes a row of one block.
-// TYPE: 0 maximum, 1 average of the whole window, 3 average of the real cells.
+// TYPE: 0 maximum, 1 average of the whole window, 2 root of the mean square, 3 average of the real
+// cells.
 // PLAIN 1: Y is plain, [images][C], for a window that covers the image (OW and OH 1).
 // Global size: OH, BLOCKS, images.
 #include "block_tile.clh"
@@ -22,6 +23,9 @@ TILE_KERNEL(pool_block)(IN(X), OUT(Y), SIZE(IW), SIZE(IH), SIZE(KW), SIZE(KH), S
 #if TYPE == 0
         r = v > r ? v : r;
         nan |= v != v;
+#elif TYPE == 2
+        const float16 square = v * v;
+        r += square;
 #else
         r += v;
 #endif
@@ -31,6 +35,8 @@ TILE_KERNEL(pool_block)(IN(X), OUT(Y), SIZE(IW), SIZE(IH), SIZE(KW), SIZE(KH), S
     r = nan ? (float16)(NAN) : r;
 #elif TYPE == 1
     r /= (float16)(KW * KH);
+#elif TYPE == 2
+    r = sqrt(r / (float16)(KW * KH));
 #else
     r /= (float16)(max(x1 - x0, 0) * max(y1 - y0, 0) > 0 ? (x1 - x0) * (y1 - y0) : 1);
 #endif

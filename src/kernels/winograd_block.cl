@@ -59,8 +59,8 @@
 
 #if STAGE < 2
 // B^T x B of the window at left, top of one block of channels; its TT results are `step` apart.
-inline void FN(transform)(global const float* plane, int left, int top, int IW, int IH,
-                          global float* v, int step) {
+TILE_FUNCTION(transform)
+(global const float* plane, int left, int top, int IW, int IH, global float* v, int step) {
   float16 patch[TT];
   global const float* from = plane + (top * IW + left) * 16;
   int pitch = IW * 16;
@@ -103,26 +103,27 @@ TILE_KERNEL(winograd_block)(IN(X), SCRATCH(V), SIZE(IW), SIZE(IH), SIZE(OW), SIZ
 #else
 #if STAGE
 #define FROM SCRATCH(V)
+#define PASSED PASS(V)
 #else
 #define FROM IN(X)
+#define PASSED PASS(X)
 #endif
 // clang-format off
-TILE_KERNEL(winograd_block)(FROM, DATA(U), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(OW), SIZE(OH), SIZE(OC), SIZE(LEFT), SIZE(TOP)) {
-  // clang-format on
-  const int tile_block = WORK_ITEM(0), image = WORK_ITEM(2);
+#define PARAMETERS FROM, DATA(U), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(OW), SIZE(OH), SIZE(OC), SIZE(LEFT), SIZE(TOP)
+// clang-format on
+TILE_FUNCTION(tiles)(PARAMETERS, int tile_block, int tile_blocks, int part, int parts, int image) {
   const int blocks = (IC + 15) / 16, out_blocks = (OC + 15) / 16;
   const int across = ACROSS, tiles = across * DOWN, first_tile = tile_block * MR;
   const int groups = (OC + NR - 1) / NR;
-  const int first_group = groups * WORK_ITEM(1) / WORK_ITEMS(1);
-  const int end_group = groups * (WORK_ITEM(1) + 1) / WORK_ITEMS(1);
+  const int first_group = groups * part / parts;
+  const int end_group = groups * (part + 1) / parts;
 #if STAGE
   // The weights of the next group come from memory while these are used: all tiles fetch them
   // together.
-  const int share = (NR + WORK_ITEMS(0) - 1) / WORK_ITEMS(0) * 16;
+  const int share = (NR + tile_blocks - 1) / tile_blocks * 16;
   global const float* next =
-      U + ((first_group + 1) * TT * IC * NR + WORK_ITEM(0) * share * TT * blocks);
-  global const float* v =
-      V + (image * ((tiles + MR - 1) / MR) + tile_block) * (TT * blocks * MR * 16);
+      U + ((first_group + 1) * TT * IC * NR + tile_block * share * TT * blocks);
+  global const float* v = V + (image * tile_blocks + tile_block) * (TT * blocks * MR * 16);
 #else
   float16 stack[TT * BLOCKS * MR];
   global float* v = AS_GLOBAL(stack);
@@ -130,10 +131,9 @@ TILE_KERNEL(winograd_block)(FROM, DATA(U), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH
   for (int i = 0; i < MR; ++i) {
     const int tile = min(first_tile + i, tiles - 1);
 #pragma nounroll
-    for (int b = 0; b < blocks; ++b)
-      FN(transform)
-      (X + (image * blocks + b) * (IH * IW * 16), tile % across * M - LEFT, tile / across * M - TOP,
-       IW, IH, v + (b * MR + i) * 16, blocks * MR * 16);
+    for (int b = 0; b < blocks; ++b) FN(transform)
+    (X + (image * blocks + b) * (IH * IW * 16), tile % across * M - LEFT, tile / across * M - TOP,
+     IW, IH, v + (b * MR + i) * 16, blocks * MR * 16);
   }
 #endif
 #pragma nounroll
@@ -202,5 +202,10 @@ TILE_KERNEL(winograd_block)(FROM, DATA(U), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH
       }
     }
   }
+}
+TILE_KERNEL(winograd_block)(PARAMETERS) {
+  FN(tiles)
+  (PASSED, PASS(U), PASS(bias), PASS(Y), IW, IH, IC, OW, OH, OC, LEFT, TOP, WORK_ITEM(0),
+   WORK_ITEMS(0), WORK_ITEM(1), WORK_ITEMS(1), WORK_ITEM(2));
 }
 #endif
