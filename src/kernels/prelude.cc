@@ -156,6 +156,7 @@ void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integ
                 std::vector<ScalarArg>* args) {
   const char* type = OpenClType(t.dtype);
   w.Define(x + "_t", "", type);
+  w.Define(x + "_PASS", "", IsAffine(t) ? fmt::format("{0}, {0}_s, {0}_z", x) : x);
   const std::string pointer = fmt::format("__global const {}* restrict {}", type, x);
   if (IsAffine(t)) {
     w.Define(x + "_IN", "", fmt::format("{0}, float {1}_s, int {1}_z", pointer, x));
@@ -270,6 +271,8 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
   }
   w.Define(y + "_OUT", "",
            fmt::format("__global {}* restrict {}{}{}", type, y, chain_parameters, own));
+  w.Define(y + "_PASS", "",
+           y + names + (IsAffine(final_type) ? fmt::format(", {0}_is, {0}_z", y) : ""));
   if (post_ops.empty()) {
     if (integer_math) {
       // Exact: the sum or product is a long, saturated to the type on the way out.
@@ -538,9 +541,11 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
       case Kind::kData:
         w.Define(o.name + "_DATA", "",
                  fmt::format("__global const {}* restrict {}", o.element, o.name));
+        w.Define(o.name + "_PASS", "", o.name);
         break;
       case Kind::kScratch:
         w.Define(o.name + "_SCRATCH", "", fmt::format("__global {}* {}", o.element, o.name));
+        w.Define(o.name + "_PASS", "", o.name);
         break;
       default:
         break;

@@ -68,7 +68,72 @@ weighted_sum::CaseForm Form(const Conv2dAttrs& a, const Shape& x, const Shape& w
           depthwise ? 2 : 3, note, declared};
 }
 
+/// Shapes around the edges of the tiles of kernels over blocks of 16 channels; float alone.
+void BlockCases(CaseMaker& make) {
+  auto add = [&](const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    using namespace cases;
+    const int64_t channels = a.multiplier > 0 ? x[2] * a.multiplier : w[3];
+    CaseBuilder c = make.Of(a);
+    c.In(F32(x), -3, 3).Const(F32(w), -1, 1).Const(F32({channels}), -2, 2);
+    c.Out(F32(declared)).Note(note);
+  };
+  Conv2dAttrs a;
+  for (int64_t pixels : {1, 6, 14, 27, 29}) add(a, {pixels, 1, 21, 2}, {1, 1, 21, 35}, "a line");
+  for (int64_t size : {5, 7, 10, 13}) {
+    const Shape x = {size, size, 20, 1};
+    add(a, x, {1, 1, 20, 70}, "1x1, tiles of 64 channels");
+    a.padding = PadType::SAME;
+    add(a, x, {3, 3, 20, 70}, "3x3");
+    a.stride = {2, 2};
+    add(a, x, {3, 3, 20, 16}, "3x3 by 2, one block of channels");
+    add(a, x, {1, 1, 20, 40}, "1x1 by 2");
+    a = {};
+  }
+  a.padding = PadType::SAME;
+  add(a, {30, 3, 37, 2}, {3, 3, 37, 50}, "3x3, a tile beyond the last");
+  add(a, {57, 19, 32, 1}, {3, 3, 32, 64}, "3x3, many tiles");
+  add(a, {9, 9, 140, 1}, {3, 3, 140, 33}, "3x3, more channels than fit on a stack");
+  a.stride = {3, 2};
+  add(a, {25, 9, 18, 1}, {5, 2, 18, 20}, "strides that differ");
+  a.stride = {1, 1};
+  a.dilation = {5, 2};
+  add(a, {23, 9, 18, 1}, {3, 3, 18, 20}, "dilation");
+  a.dilation = {20, 1};
+  add(a, {70, 2, 17, 1}, {5, 1, 17, 16}, "a window that is too wide");
+  a = {};
+  a.pad = {4, 0, 5, 1};
+  add(a, {6, 4, 18, 1}, {3, 3, 18, 17}, "pads larger than the window");
+  add(a, {6, 4, 18, 1}, {3, 3, 20, 17}, "positions beyond the input, more kernel channels",
+      {16, 9, 17, 1});
+  a = {};
+  a.padding = PadType::SAME;
+  for (uint32_t stride : {1u, 2u, 4u}) {
+    a.stride = {stride, stride};
+    add(a, {33, 9, 3, 2}, {3, 3, 3, 33}, "few channels");
+  }
+  a.stride = {2, 2};
+  add(a, {61, 5, 1, 1}, {7, 7, 1, 16}, "one channel");
+  a.multiplier = 1;
+  for (int64_t width : {6, 7, 8, 15}) {
+    for (int64_t k : {3, 5}) {
+      for (uint32_t stride : {1u, 2u}) {
+        a.stride = {stride, stride};
+        add(a, {width * stride, 7, 19, 2}, {k, k, 19, 1}, "depthwise");
+      }
+    }
+  }
+  a.stride = {3, 1};
+  a.dilation = {1, 2};
+  add(a, {30, 6, 18, 1}, {4, 3, 18, 1}, "depthwise, strides that differ, dilation");
+  a = {};
+  a.multiplier = 1;
+  a.pad = {2, 0, 1, 3};
+  add(a, {12, 5, 16, 1}, {3, 3, 16, 1}, "depthwise, pads as large as the window");
+}
+
 void Cases(CaseMaker& make) {
+  BlockCases(make);
   auto add = [&](const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     weighted_sum::FormCases(make, Form(a, x, w, note, declared));

@@ -68,8 +68,49 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                    .float_math = true,
                    .flops = static_cast<double>(count) * static_cast<double>(wx.size * wy.size)}};
 }
+
+/// Over blocks of 16 channels; windows that cover the input may leave plain results.
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.is_cpu) return refuse("not a CPU");
+  if (op.in(0).shape().rank() != 4) return refuse("only rank 4");
+  if (op.in(0).dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
+    return refuse("only f32");
+  const Shape& y = op.out(0).shape();
+  if (request.out == TensorForm::kPlain && y[0] * y[1] > 1)
+    return refuse("several positions, which a plain result would scatter");
+  return KernelOffer{KernelSpec::Epilogue::kVector};
+}
+Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
+  const pooling::Pool pool = PoolOf(op);
+  const Window &wx = pool.axes[0], &wy = pool.axes[1];
+  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
+  return Launches{
+      {.source = "pool_block.cl",
+       .entry = "pool_block",
+       .operands = {In(0, "X"), Out(0, "Y")},
+       .sizes = {{"IW", wx.in},
+                 {"IH", wy.in},
+                 {"KW", wx.size},
+                 {"KH", wy.size},
+                 {"OW", y[0]},
+                 {"OH", y[1]},
+                 {"STRIDE_X", wx.stride},
+                 {"STRIDE_Y", wy.stride},
+                 {"LEFT", wx.front},
+                 {"TOP", wy.front},
+                 {"C", x[2]}},
+       .defines = {{"TYPE", static_cast<int>(pool.type)},
+                   {"PLAIN", request.out == TensorForm::kPlain}},
+       .dims = 3,
+       .global = Grid(y[1], DivideUp(x[2], kChannelBlock), x[3]),
+       .flops = static_cast<double>(y.count()) * static_cast<double>(wx.size * wy.size)}};
+}
+constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
 constexpr KernelCandidate kKernels[] = {
-    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+    {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}},
+    {"blocks to plain", AcceptsBlocks, Blocks, {}, false, kBlocked, kPlain},
+    {"blocks", AcceptsBlocks, Blocks, {}, false, kBlocked, kBlocked}};
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -91,6 +132,10 @@ void Cases(CaseMaker& make) {
     };
     make.Of(of({1, 1}, {1, 1})).In(F32({1, 1, 1, 1})).Note("one element");
     make.Of(of({2, 2}, {2, 2})).In(F32({33, 4, 70, 1})).Note("beyond a work-group");
+    make.Of(of({7, 5}, {1, 1})).In(F32({7, 5, 37, 2})).Note("windows that cover the input");
+    make.Of(of({3, 3}, {2, 2}, PadType::AUTO, {1, 1, 1, 1}))
+        .In(F32({9, 8, 35, 2}))
+        .Note("blocks of channels, the last of 3");
     make.Of(of({2, 2}, {2, 2})).In(F32({17, 3, 2})).Note("rank 3");
     make.Of(of({5, 3}, {0, 0})).In(F32({5, 3, 4, 1})).Note("stride 0");
     make.Of(of({3, 3}, {2, 2}, PadType::AUTO, {2, 2, 2, 2}))

@@ -159,6 +159,28 @@ TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const Convolution& c);
 TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                              const Convolution& c);
 
+// The same over blocks of 16 channels (tensor_form.h), fp32 with constant weights, where register
+// tiles pay. From blocks to blocks unless said otherwise.
+
+/// Any window, one group.
+TIMCL_API Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
+                                            const Convolution& c);
+TIMCL_API Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c);
+/// Up to four plain channels to blocks.
+TIMCL_API Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
+                                          const Convolution& c);
+TIMCL_API Result<Launches> StemLaunch(const OpView& op, const Convolution& c);
+/// Each channel by itself.
+TIMCL_API Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& request,
+                                               const Convolution& c);
+TIMCL_API Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c);
+/// Windows of 3x3 with stride 1 by Winograd's method, where it is faster than AcceptsBlocks. Its
+/// rounding errors are one to two times those of a sum in float (root of the mean square). A NaN or
+/// an infinity spreads to the other results of a tile of 4x4 pixels.
+TIMCL_API Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& request,
+                                              const Convolution& c);
+TIMCL_API Result<Launches> WinogradLaunches(const OpView& op, const Convolution& c);
+
 /// kInvalidArgument unless both strides are positive.
 TIMCL_API Status CheckStride(const OpView& op, const std::array<uint32_t, 2>& stride);
 /// Sets the window of each axis by attributes with an entry, or two pads, per axis.
@@ -194,8 +216,30 @@ struct ConvolutionOp {
   static Result<Launches> General(const OpView& op, const KernelRequest& request) {
     return ConvolutionLaunch(op, request, kOf(op));
   }
+  /// A candidate of the functions above.
+  template <Result<KernelOffer> (*kAccepts)(const OpView&, const KernelRequest&,
+                                            const Convolution&)>
+  static Result<KernelOffer> Accepts(const OpView& op, const KernelRequest& request) {
+    return kAccepts(op, request, kOf(op));
+  }
+  template <Result<Launches> (*kMake)(const OpView&, const Convolution&)>
+  static Result<Launches> Make(const OpView& op, const KernelRequest&) {
+    return kMake(op, kOf(op));
+  }
+  static constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
   static constexpr KernelCandidate kKernels[] = {
-      {"tile", AcceptsTile, Tile}, {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+      {"tile", AcceptsTile, Tile},
+      {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}},
+      {"depthwise",
+       Accepts<AcceptsDepthwise>,
+       Make<DepthwiseLaunch>,
+       {},
+       false,
+       kBlocked,
+       kBlocked},
+      {"stem", Accepts<AcceptsStem>, Make<StemLaunch>, {}, false, kPlain, kBlocked},
+      {"winograd", Accepts<AcceptsWinograd>, Make<WinogradLaunches>, {}, false, kBlocked, kBlocked},
+      {"blocks", Accepts<AcceptsBlocks>, Make<BlocksLaunch>, {}, false, kBlocked, kBlocked}};
 
   /// The definition; `special` says what this op alone has: name, schema, verify, cases, and infer
   /// where positions are not those of the windows.

@@ -1,0 +1,109 @@
+// Convolution between blocked tensors, X [images][ceil(IC / 16)][IH][IW][16] and Y likewise, fp32:
+// one work-item computes MX neighbours of a line, NV blocks of channels of each, in vector
+// registers, so that MX * NV + NV + 1 must not exceed their number (32).
+// STRIDE: both strides if they are 1 or 2, else 0; they are then STRIDE_X and STRIDE_Y.
+//   W [ceil(OC / NR)][ceil(IC / 16)][KH][KW][16][NR], NR = 16 * NV; the last block of inputs has
+//   only as many lanes as there are. bias [ceil(OC / NR)][NR]. Both padded with zeros.
+// 1x1 windows with stride 1 see one line of W * H pixels.
+// STRIDE > 0: (MX - 1) * STRIDE + (KW - 1) * DILATION_X < LINE.
+// Global size: tiles, ceil(OC / NR), images. Tiles come first: they share weights.
+#define MY 1
+#include "block_tile.clh"
+#define NR (16 * NV)
+#define LINE 64  // pixels in a copied line
+#if STRIDE
+#define APART STRIDE
+#define FIRST_X (x0 * STRIDE - LEFT)
+#define FIRST_Y (y * STRIDE - TOP)
+#else
+#define APART 1
+#define FIRST_X (x0 * STRIDE_X - LEFT)
+#define FIRST_Y (y * STRIDE_Y - TOP)
+#endif
+
+// Copies `count` cells of a line of IW pixels, `apart` from each other, from cell ix on; those
+// outside are zero.
+inline void FN(copy_line)(global const float* line, int ix, int apart, int count, int IW,
+                          float16* to) {
+  for (int i = 0; i < count; ++i, ix += apart)
+    to[i] = ix >= 0 && ix < IW ? LOAD16(line + ix * 16) : ZERO16;
+}
+
+// clang-format off
+#define PARAMETERS IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(IC), SIZE(OW), SIZE(OH), SIZE(OC), SIZE(KW), SIZE(KH), \
+  SIZE(STRIDE_X), SIZE(STRIDE_Y), SIZE(DILATION_X), SIZE(DILATION_Y), SIZE(LEFT), SIZE(TOP)
+// clang-format on
+TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
+  const int across = (OW + MX - 1) / MX, blocks = (IC + 15) / 16;
+  const int y = tile / across, own_x = (tile - y * across) * MX;
+  // The last tile moves back to end with the line, but stores only what is its own.
+  const int x0 = max(min(own_x, OW - MX), 0), left = FIRST_X, top = FIRST_Y;
+  global const float* w = W + group * (IC * KH * KW * NR);
+
+  // The weights of the next group come from memory while these are used: all tiles fetch them
+  // together, each its share of every window row.
+  const int share = (KW * NR + across * OH - 1) / (across * OH) * 16;
+  global const float* next = w + IC * KH * KW * NR + tile * share * blocks * KH;
+
+  float16 acc[MX][NV];
+#pragma unroll
+  for (int i = 0; i < MX; ++i)
+#pragma unroll
+    for (int j = 0; j < NV; ++j) acc[i][j] = LOAD16(bias + (group * NV + j) * 16);
+
+  float16 copy[LINE];
+#if STRIDE
+  const int wide = (MX - 1) * STRIDE + 1 + (KW - 1) * DILATION_X;
+  const bool inside = left >= 0 && left + wide <= IW;
+#endif
+  for (int b = 0; b < blocks; ++b) {
+    global const float* plane = X + (image * blocks + b) * (IH * IW * 16);
+    const int lanes = min(16, IC - b * 16);
+#pragma nounroll
+    for (int kh = 0; kh < KH; ++kh) {
+#pragma nounroll
+      for (int i = 0; i < share; i += 16) PREFETCH(next + i);
+      next += share;
+      const int iy = top + kh * DILATION_Y;
+      if (iy < 0 || iy >= IH) {
+        w += KW * lanes * NR;
+        continue;
+      }
+      global const float* line = plane + iy * (IW * 16);
+      global const float* x = line + left * 16;
+#if STRIDE
+      // A line that reaches beyond the image is copied, which is cheap beside the sums.
+      if (!inside) {
+        FN(copy_line)(line, left, 1, wide, IW, copy);
+        x = AS_GLOBAL(copy);
+      }
+#endif
+#pragma nounroll
+      for (int kw = 0; kw < KW; ++kw) {
+#if !STRIDE
+        FN(copy_line)(line, left + kw * DILATION_X, STRIDE_X, MX, IW, copy);
+        x = AS_GLOBAL(copy);
+#endif
+        for (int l = 0; l < lanes; ++l) {
+          float16 v[NV];
+#pragma unroll
+          for (int j = 0; j < NV; ++j) v[j] = LOAD16(w + j * 16);
+#pragma unroll
+          for (int i = 0; i < MX; ++i) {
+            const float16 lane = x[l + i * (APART * 16)];
+#pragma unroll
+            for (int j = 0; j < NV; ++j) acc[i][j] = fma(lane, v[j], acc[i][j]);
+          }
+          w += NR;
+        }
+        x += DILATION_X * 16;
+      }
+    }
+  }
+  STORE_TILE(acc, image, group * NV, x0, y, own_x, y);
+}
+TILE_KERNEL(conv_block)(PARAMETERS) {
+  FN(tile)
+  (PASS(X), PASS(W), PASS(bias), PASS(Y), IW, IH, IC, OW, OH, OC, KW, KH, STRIDE_X, STRIDE_Y,
+   DILATION_X, DILATION_Y, LEFT, TOP, WORK_ITEM(0), WORK_ITEM(1), WORK_ITEM(2));
+}

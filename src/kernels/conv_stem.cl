@@ -1,0 +1,71 @@
+// Convolution of a plain tensor of few channels, X [images][C][IH][IW], to a blocked one, fp32: one
+// work-item computes MX neighbours of a line, NV blocks of channels of each, in vector registers,
+// so that MX * NV + NV + 1 must not exceed their number (32). STRIDE: both strides.
+//   W [ceil(OC / NR)][C][KH][KW][NR], NR = 16 * NV, bias [ceil(OC / NR)][NR], padded with zeros
+// (MX - 1) * STRIDE + (KW - 1) * DILATION_X < LINE.
+// Global size: tiles, ceil(OC / NR), images.
+#define MY 1
+#include "block_tile.clh"
+#define NR (16 * NV)
+#define LINE 64  // pixels in a copied line
+
+// clang-format off
+#define PARAMETERS IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(IW), SIZE(IH), SIZE(C), SIZE(OW), SIZE(OH), SIZE(OC), SIZE(KW), SIZE(KH), \
+  SIZE(DILATION_X), SIZE(DILATION_Y), SIZE(LEFT), SIZE(TOP)
+// clang-format on
+TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
+  const int across = (OW + MX - 1) / MX;
+  const int y = tile / across, own_x = (tile - y * across) * MX;
+  // The last tile moves back to end with the line, but stores only what is its own.
+  const int x0 = max(min(own_x, OW - MX), 0), left = x0 * STRIDE - LEFT, top = y * STRIDE - TOP;
+  const int wide = (MX - 1) * STRIDE + 1 + (KW - 1) * DILATION_X;
+  const bool inside = left >= 0 && left + wide <= IW;
+  global const float* w = W + group * (C * KH * KW * NR);
+
+  float16 acc[MX][NV];
+#pragma unroll
+  for (int i = 0; i < MX; ++i)
+#pragma unroll
+    for (int j = 0; j < NV; ++j) acc[i][j] = LOAD16(bias + (group * NV + j) * 16);
+
+  float copy[LINE];
+  for (int c = 0; c < C; ++c) {
+    global const float* plane = X + (image * C + c) * (IH * IW);
+#pragma nounroll
+    for (int kh = 0; kh < KH; ++kh) {
+      const int iy = top + kh * DILATION_Y;
+      if (iy < 0 || iy >= IH) {
+        w += KW * NR;
+        continue;
+      }
+      global const float* line = plane + iy * IW;
+      global const float* x = line + left;
+      if (!inside) {
+#pragma nounroll
+        for (int i = 0; i < wide; ++i)
+          copy[i] = left + i >= 0 && left + i < IW ? line[left + i] : 0.0f;
+        x = AS_GLOBAL(copy);
+      }
+#pragma nounroll
+      for (int kw = 0; kw < KW; ++kw) {
+        float16 v[NV];
+#pragma unroll
+        for (int j = 0; j < NV; ++j) v[j] = LOAD16(w + j * 16);
+#pragma unroll
+        for (int i = 0; i < MX; ++i) {
+          const float16 cell = x[i * STRIDE];
+#pragma unroll
+          for (int j = 0; j < NV; ++j) acc[i][j] = fma(cell, v[j], acc[i][j]);
+        }
+        w += NR;
+        x += DILATION_X;
+      }
+    }
+  }
+  STORE_TILE(acc, image, group * NV, x0, y, own_x, y);
+}
+TILE_KERNEL(conv_stem)(PARAMETERS) {
+  FN(tile)
+  (PASS(X), PASS(W), PASS(bias), PASS(Y), IW, IH, C, OW, OH, OC, KW, KH, DILATION_X, DILATION_Y,
+   LEFT, TOP, WORK_ITEM(0), WORK_ITEM(1), WORK_ITEM(2));
+}

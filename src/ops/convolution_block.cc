@@ -1,0 +1,421 @@
+// Convolutions over blocks of 16 channels (tim/vx/weighted_sum.h): which kernel and tile, and the
+// weights as it reads them.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "tim/vx/weighted_sum.h"
+
+namespace tim::vx::weighted_sum {
+namespace {
+
+using std::to_string;
+
+Status Refuse(const std::string& why) { return Status::Error(Code::kUnsupported, why); }
+
+constexpr int64_t kLine = 64;  // LINE of conv_block.cl and conv_stem.cl
+
+/// What all of them need.
+Status CheckBlocks(const OpView& op, const KernelRequest& request, const Convolution& c) {
+  if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
+  if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
+  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
+    if (t.dtype() != DataType::FLOAT32) return Refuse("only f32, not " + t.label());
+  }
+  if (op.in(1).data() == nullptr) return Refuse("the weights are not constant");
+  if (op.in(2).present() && (op.in(2).data() == nullptr || op.in(2).dtype() != DataType::FLOAT32))
+    return Refuse("the bias is not constant, or not f32");
+  // Whole blocks of 4 times as many weights (Winograd) are counted in int.
+  if (c.out_channels + 128 > std::numeric_limits<int32_t>::max() / (c.used + 16) /
+                                 (4 * std::max<int64_t>(c.axes[0].size * c.axes[1].size, 9)))
+    return Refuse("more than 2^31 - 1 packed weights");
+  return Status();
+}
+
+bool OneGroup(const Convolution& c) { return c.group == c.out_channels && c.used == c.channels; }
+
+/// A convolution in two dimensions as the kernels see it. 1x1 windows that move by 1 and cover the
+/// input are one long line of pixels.
+struct Plane {
+  Window x, y;
+  int64_t ow, oh;
+};
+Plane PlaneOf(const OpView& op, const Convolution& c) {
+  const Shape& out = op.out(0).shape();
+  Plane p = {c.axes[0], c.axes[1], out[0], out[1]};
+  auto pixel = [](const Window& w, int64_t n) {
+    return w.size == 1 && w.stride == 1 && w.front == 0 && n == w.in;
+  };
+  if (pixel(p.x, p.ow) && pixel(p.y, p.oh)) {
+    p.ow = p.x.in *= p.y.in;
+    p.oh = p.y.in = 1;
+  }
+  return p;
+}
+bool IsLine(const Plane& p) {
+  return p.x.size == 1 && p.y.size == 1 && p.oh == 1 && p.x.stride == 1 && p.x.front == 0;
+}
+
+/// A tile of mx pixels and nv vectors of 16 channels; `step` is what a sum of one term costs per
+/// vector, in cycles, measured.
+struct Tile {
+  int64_t mx, nv;
+  double step;
+  int64_t columns() const { return nv * kChannelBlock; }
+};
+
+/// Few shapes, since each is a kernel to compile; together they leave little of a tile unused
+/// whatever the shape.
+constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.02}, {13, 2, 1.02},
+                           {10, 2, 1.05}, {5, 4, 1.06}, {14, 1, 1.35}};
+
+double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t terms) {
+  const int64_t tiles = DivideUp(p.ow, t.mx) * p.oh * DivideUp(out_channels, t.columns());
+  const int64_t vectors = t.mx * t.nv;
+  constexpr double kStore = 6, kStart = 80;  // per vector, per tile
+  return static_cast<double>(tiles) *
+         (static_cast<double>(vectors) * (static_cast<double>(terms) * t.step + kStore) + kStart);
+}
+
+Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms) {
+  return *std::min_element(std::begin(kTiles), std::end(kTiles), [&](const Tile& a, const Tile& b) {
+    return CyclesOf(a, p, out_channels, terms) < CyclesOf(b, p, out_channels, terms);
+  });
+}
+
+/// The bias, or zeros, padded to whole groups of `width` channels.
+Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
+  std::vector<float> packed(static_cast<size_t>(DivideUp(channels, width) * width));
+  if (op.in(2).present()) std::copy_n(op.in(2).data_as<float>(), channels, packed.begin());
+  return Data(packed, "bias", "float");
+}
+
+/// The weights as [groups of `width` output channels][blocks of `block` input channels][taps]
+/// [lanes][width]; the last block has as many lanes as there are channels.
+Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64_t block) {
+  const int64_t taps = c.axes[0].size * c.axes[1].size;
+  const float* const weights = op.in(1).data_as<float>();
+  std::vector<float> packed(
+      static_cast<size_t>(DivideUp(c.out_channels, width) * width * c.used * taps));
+  for (int64_t o = 0; o < c.out_channels; ++o) {
+    for (int64_t u = 0; u < c.used; ++u) {
+      const int64_t first = u / block * block, lanes = std::min(block, c.used - first);
+      const int64_t at = o / width * c.used * taps + first * taps + u - first;
+      const float* const from = weights + (o * c.per_slice + u) * taps;
+      for (int64_t k = 0; k < taps; ++k)
+        packed[static_cast<size_t>((at + k * lanes) * width + o % width)] = from[k];
+    }
+  }
+  return Data(packed, "W", "float");
+}
+
+double FlopsOf(const OpView& op, const Convolution& c) {
+  return 2.0 * static_cast<double>(op.out(0).shape().count()) *
+         static_cast<double>(c.used * c.axes[0].size * c.axes[1].size);
+}
+
+}  // namespace
+
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
+                                  const Convolution& c) {
+  TIMCL_TRY(CheckBlocks(op, request, c));
+  if (!OneGroup(c)) return Refuse("several groups");
+  const Plane p = PlaneOf(op, c);
+  const bool copies = p.x.stride == p.y.stride && p.x.stride <= 2;
+  if (copies && 13 * p.x.stride + (p.x.size - 1) * p.x.dilation >= kLine)
+    return Refuse("the window is wider than " + to_string(kLine) + " pixels");
+  KernelOffer offer = {KernelSpec::Epilogue::kVector};
+  // What costs more than a walk through the tensors; "tile" is good at lines of pixels.
+  offer.pays_for_forms = !IsLine(p) && c.channels >= 8 && c.out_channels >= 8;
+  return offer;
+}
+Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c) {
+  const Plane p = PlaneOf(op, c);
+  const Tile tile = ChooseTile(p, c.out_channels, c.used * p.x.size * p.y.size);
+  const bool step = p.x.stride == p.y.stride && p.x.stride <= 2;
+  KernelSpec spec;
+  spec.source = "conv_block.cl";
+  spec.entry = "conv_block";
+  spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
+                   PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
+  spec.sizes = {{"IW", p.x.in},
+                {"IH", p.y.in},
+                {"IC", c.channels},
+                {"OW", p.ow},
+                {"OH", p.oh},
+                {"OC", c.out_channels},
+                {"KW", p.x.size},
+                {"KH", p.y.size},
+                {"STRIDE_X", p.x.stride},
+                {"STRIDE_Y", p.y.stride},
+                {"DILATION_X", p.x.dilation},
+                {"DILATION_Y", p.y.dilation},
+                {"LEFT", p.x.front},
+                {"TOP", p.y.front}};
+  spec.defines = {{"MX", tile.mx}, {"MY", 1}, {"NV", tile.nv}, {"STRIDE", step ? p.x.stride : 0}};
+  spec.dims = 3;
+  spec.global =
+      Grid(DivideUp(p.ow, tile.mx) * p.oh, DivideUp(c.out_channels, tile.columns()), c.images);
+  spec.flops = FlopsOf(op, c);
+  return Launches{spec};
+}
+
+Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
+                                const Convolution& c) {
+  TIMCL_TRY(CheckBlocks(op, request, c));
+  if (!OneGroup(c)) return Refuse("several groups");
+  if (c.channels > 4) return Refuse(to_string(c.channels) + " channels are more than 4");
+  const Window &x = c.axes[0], &y = c.axes[1];
+  if (x.stride != y.stride || x.stride > 4) return Refuse("strides that differ, or exceed 4");
+  if (13 * x.stride + (x.size - 1) * x.dilation >= kLine)
+    return Refuse("the window is wider than " + to_string(kLine) + " pixels");
+  return KernelOffer{KernelSpec::Epilogue::kVector};
+}
+Result<Launches> StemLaunch(const OpView& op, const Convolution& c) {
+  const Shape& y = op.out(0).shape();
+  const Plane p = {c.axes[0], c.axes[1], y[0], y[1]};
+  const Tile tile = c.out_channels <= kChannelBlock ? Tile{14, 1, 1} : Tile{14, 2, 1};
+  KernelSpec spec;
+  spec.source = "conv_stem.cl";
+  spec.entry = "conv_stem";
+  spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), 1),
+                   PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
+  spec.sizes = {{"IW", p.x.in},
+                {"IH", p.y.in},
+                {"C", c.channels},
+                {"OW", p.ow},
+                {"OH", p.oh},
+                {"OC", c.out_channels},
+                {"KW", p.x.size},
+                {"KH", p.y.size},
+                {"DILATION_X", p.x.dilation},
+                {"DILATION_Y", p.y.dilation},
+                {"LEFT", p.x.front},
+                {"TOP", p.y.front}};
+  spec.defines = {{"MX", tile.mx}, {"MY", 1}, {"NV", tile.nv}, {"STRIDE", p.x.stride}};
+  spec.dims = 3;
+  spec.global =
+      Grid(DivideUp(p.ow, tile.mx) * p.oh, DivideUp(c.out_channels, tile.columns()), c.images);
+  spec.flops = FlopsOf(op, c);
+  return Launches{spec};
+}
+
+namespace {
+
+/// The form of depthwise_block.cl for windows without dilation, or 0 for any.
+struct Strip {
+  int64_t stride = 0, mx = 7, my = 1;
+};
+Strip StripOf(const OpView& op, const Convolution& c) {
+  const Shape& out = op.out(0).shape();
+  const Window &x = c.axes[0], &y = c.axes[1];
+  const int64_t beyond = (out[0] - 1) * x.stride + x.size - x.front - x.in;
+  const bool square = x.size == y.size && (x.size == 3 || x.size == 5) && x.stride == y.stride &&
+                      x.stride <= 2 && x.dilation == 1 && y.dilation == 1;
+  Strip s;
+  if (square && out[0] >= s.mx && x.front <= x.size / 2 && beyond <= x.size / 2)
+    s.stride = x.stride, s.my = 2;
+  return s;
+}
+
+}  // namespace
+
+Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& request,
+                                     const Convolution& c) {
+  TIMCL_TRY(CheckBlocks(op, request, c));
+  if (c.group != 1 || c.used != 1 || c.out_channels != c.channels)
+    return Refuse("not one output channel for each input channel");
+  KernelOffer offer = {KernelSpec::Epilogue::kVector};
+  offer.pays_for_forms = c.channels >= 8;
+  return offer;
+}
+Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c) {
+  const Shape& out = op.out(0).shape();
+  const Window &x = c.axes[0], &y = c.axes[1];
+  const Strip strip = StripOf(op, c);
+  const int64_t blocks = DivideUp(c.channels, kChannelBlock);
+  // Many rows per work-item share the weights; enough work-items keep all cores busy.
+  int64_t rows = DivideUp(out[1], strip.my) * strip.my;
+  if (strip.stride == 0) rows = 1;
+  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < 32)
+    rows = DivideUp(rows / 2, strip.my) * strip.my;
+  KernelSpec spec;
+  spec.source = "depthwise_block.cl";
+  spec.entry = "depthwise_block";
+  spec.operands = {In(0, "X"), Operand(), PackBias(op, c.channels, kChannelBlock), Out(0, "Y")};
+  // One input channel each: [blocks][taps][16].
+  spec.operands[1] = PackWeights(op, c, kChannelBlock, 1);
+  spec.sizes = {{"IW", x.in},   {"IH", y.in},      {"OW", out[0]},
+                {"OH", out[1]}, {"LEFT", x.front}, {"TOP", y.front}};
+  if (strip.stride > 0) {
+    spec.sizes.emplace_back("ROWS", rows);
+    spec.defines = {{"K", x.size}};
+  } else {
+    spec.sizes.insert(spec.sizes.end(), {{"KW", x.size},
+                                         {"KH", y.size},
+                                         {"STRIDE_X", x.stride},
+                                         {"STRIDE_Y", y.stride},
+                                         {"DILATION_X", x.dilation},
+                                         {"DILATION_Y", y.dilation}});
+  }
+  spec.defines.insert(spec.defines.end(),
+                      {{"STRIDE", strip.stride}, {"MX", strip.mx}, {"MY", strip.my}});
+  spec.dims = 3;
+  spec.global = Grid(DivideUp(out[1], rows), blocks, c.images);
+  spec.flops = FlopsOf(op, c);
+  return Launches{spec};
+}
+
+namespace {
+
+/// One way of Winograd: tiles of m x m results, `rows` of them and nv vectors of channels at once.
+struct Form {
+  int64_t m, rows, nv;
+  bool fused;   // in one launch
+  double step;  // as of Tile
+  int64_t taps() const { return (m + 2) * (m + 2); }
+  int64_t columns() const { return nv * kChannelBlock; }
+};
+/// Fused, the transformed input stays on the stack of a worker: 16 KB of 7 tiles for each block.
+constexpr int64_t kFusedBlocks = 8;
+constexpr Form kForms[] = {{4, 7, 4, true, 1.03}, {4, 8, 2, false, 1.12}, {2, 8, 2, false, 1.12}};
+
+struct Winograd {
+  Form form;
+  int64_t tiles, blocks, groups, parts;
+  double cycles;
+};
+
+/// The cheapest form; cycles are those of all cores together, by the same measure as CyclesOf.
+Winograd ChooseForm(const Plane& p, const Convolution& c) {
+  Winograd best = {{}, 0, 0, 0, 0, std::numeric_limits<double>::infinity()};
+  const double in_blocks = static_cast<double>(DivideUp(c.channels, kChannelBlock));
+  const double out_blocks = static_cast<double>(DivideUp(c.out_channels, kChannelBlock));
+  for (const Form& f : kForms) {
+    if (f.fused && DivideUp(c.channels, kChannelBlock) > kFusedBlocks) continue;
+    Winograd w = {f, 0, 0, 0, 0, 0};
+    w.tiles = DivideUp(p.ow, f.m) * DivideUp(p.oh, f.m);
+    w.blocks = DivideUp(w.tiles, f.rows);
+    w.groups = DivideUp(c.out_channels, f.columns());
+    // With few blocks of tiles, two work-items share one, and both transform its input.
+    w.parts = !f.fused ? w.groups : w.blocks * c.images < 12 ? std::min<int64_t>(w.groups, 2) : 1;
+    const double vectors = static_cast<double>(f.rows * f.nv), taps = static_cast<double>(f.taps());
+    const double products = static_cast<double>(w.blocks * w.groups) * taps * vectors *
+                            (static_cast<double>(c.channels) * f.step + 4);
+    // Measured: cycles to transform one tile of 16 channels, to and fro.
+    const double tile = f.m == 4 ? 260 : 120;
+    const double transforms = static_cast<double>(w.tiles) * tile *
+                              (in_blocks * static_cast<double>(f.fused ? w.parts : 1) + out_blocks);
+    const double two_launches = f.fused ? 0 : static_cast<double>(w.tiles) * taps * in_blocks * 3;
+    // Weights come from memory once per run; half of that is hidden.
+    const double weights =
+        taps * static_cast<double>(c.channels * w.groups * f.columns()) * sizeof(float) / 12;
+    w.cycles = static_cast<double>(c.images) * (products + transforms + two_launches) + weights;
+    if (w.cycles < best.cycles) best = w;
+  }
+  return best;
+}
+
+/// G of F(m x m, 3x3): winograd_block.cl names the points.
+std::vector<std::array<double, 3>> TransformOf(int64_t m) {
+  if (m == 2) return {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  const double root = 1.4142135623730950488;
+  return {{1, 0, 0},
+          {-2.0 / 3, -root / 3, -1.0 / 3},
+          {-2.0 / 3, root / 3, -1.0 / 3},
+          {1.0 / 6, root / 6, 1.0 / 3},
+          {1.0 / 6, -root / 6, 1.0 / 3},
+          {0, 0, 1}};
+}
+
+/// G w G^T of every pair of channels as [groups][taps][channels][columns].
+Operand TransformWeights(const OpView& op, const Convolution& c, const Form& f) {
+  const auto g = TransformOf(f.m);
+  const size_t n = g.size();
+  const int64_t width = f.columns(), taps = f.taps();
+  const float* const weights = op.in(1).data_as<float>();
+  std::vector<float> packed(
+      static_cast<size_t>(DivideUp(c.out_channels, width) * width * c.channels * taps));
+  for (int64_t o = 0; o < c.out_channels; ++o) {
+    for (int64_t u = 0; u < c.channels; ++u) {
+      const float* const w = weights + (o * c.per_slice + u) * 9;
+      float* to = packed.data() + (o / width * taps * c.channels + u) * width + o % width;
+      for (size_t i = 0; i < n; ++i) {
+        double line[3];  // row i of G times w
+        for (size_t k = 0; k < 3; ++k)
+          line[k] = g[i][0] * w[k] + g[i][1] * w[3 + k] + g[i][2] * w[6 + k];
+        for (size_t j = 0; j < n; ++j, to += c.channels * width)
+          *to = static_cast<float>(line[0] * g[j][0] + line[1] * g[j][1] + line[2] * g[j][2]);
+      }
+    }
+  }
+  return Data(packed, "U", "float");
+}
+
+}  // namespace
+
+Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& request,
+                                    const Convolution& c) {
+  TIMCL_TRY(CheckBlocks(op, request, c));
+  if (!OneGroup(c)) return Refuse("several groups");
+  for (const Window& w : {c.axes[0], c.axes[1]}) {
+    if (w.size != 3 || w.stride != 1 || w.dilation != 1)
+      return Refuse("only windows of 3x3 with stride 1");
+  }
+  const Plane p = PlaneOf(op, c);
+  if (c.channels < 16 || c.out_channels < 16) return Refuse("fewer than 16 channels");
+  const int64_t terms = c.channels * 9;
+  const double weights = static_cast<double>(terms * c.out_channels) * sizeof(float) / 12;
+  const double direct =
+      static_cast<double>(c.images) *
+          CyclesOf(ChooseTile(p, c.out_channels, terms), p, c.out_channels, terms) +
+      weights;
+  const Winograd winograd = ChooseForm(p, c);
+  if (winograd.cycles > 0.9 * direct)
+    return Refuse("the tiles of " + to_string(p.ow) + "x" + to_string(p.oh) +
+                  " pixels save too little");
+  KernelOffer offer = {KernelSpec::Epilogue::kVector};
+  offer.pays_for_forms = true;
+  return offer;
+}
+Result<Launches> WinogradLaunches(const OpView& op, const Convolution& c) {
+  const Plane p = PlaneOf(op, c);
+  const auto [form, tiles, blocks, groups, parts, cycles] = ChooseForm(p, c);
+  const int64_t in_blocks = DivideUp(c.channels, kChannelBlock);
+  const size_t between =
+      static_cast<size_t>(c.images * blocks * form.taps() * in_blocks * form.rows * kChannelBlock) *
+      sizeof(float);
+  KernelSpec base;
+  base.source = "winograd_block.cl";
+  base.entry = "winograd_block";
+  base.sizes = {{"IW", p.x.in}, {"IH", p.y.in}};
+  base.defines = {{"M", form.m}, {"MR", form.rows}, {"NV", form.nv}};
+  base.dims = 3;
+  KernelSpec sums = base;
+  sums.operands = {In(0, "X"), TransformWeights(op, c, form),
+                   PackBias(op, c.out_channels, form.columns()), Out(0, "Y")};
+  sums.sizes.insert(sums.sizes.end(), {{"IC", c.channels},
+                                       {"OW", p.ow},
+                                       {"OH", p.oh},
+                                       {"OC", c.out_channels},
+                                       {"LEFT", p.x.front},
+                                       {"TOP", p.y.front}});
+  sums.global = Grid(blocks, parts, c.images);
+  sums.flops = 2.0 * static_cast<double>(tiles * form.taps() * c.images) *
+               static_cast<double>(c.channels * c.out_channels);
+  if (form.fused) {
+    sums.defines.insert(sums.defines.end(), {{"STAGE", 0}, {"BLOCKS", kFusedBlocks}});
+    return Launches{sums};
+  }
+  KernelSpec transform = base;
+  transform.operands = {In(0, "X"), Scratch(0, between, "V", "float")};
+  transform.sizes.insert(transform.sizes.end(),
+                         {{"OW", p.ow}, {"OH", p.oh}, {"LEFT", p.x.front}, {"TOP", p.y.front}});
+  transform.defines.emplace_back("STAGE", 1);
+  transform.global = Grid(tiles, in_blocks, c.images);
+  sums.operands[0] = Scratch(0, between, "V", "float");
+  sums.defines.emplace_back("STAGE", 2);
+  return Launches{transform, sums};
+}
+
+}  // namespace tim::vx::weighted_sum
