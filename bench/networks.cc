@@ -872,6 +872,8 @@ void Add(const std::string& tensor, size_t index, float ours, float expected, Di
   // A NaN is the largest difference of all.
   const double difference = std::fabs(static_cast<double>(ours) - expected);
   to->scale = std::max(to->scale, std::fabs(static_cast<double>(expected)));
+  to->squares += difference * difference;
+  to->expected_squares += static_cast<double>(expected) * expected;
   if (to->count++ == 0 || !(difference <= to->largest)) {
     to->largest = difference;
     to->where = "element " + std::to_string(index) + " of '" + tensor + "' is " +
@@ -880,6 +882,8 @@ void Add(const std::string& tensor, size_t index, float ours, float expected, Di
 }
 
 }  // namespace
+
+double Difference::rms() const { return std::sqrt(squares / expected_squares); }
 
 Result<Difference> CompareExpected(const Built& built, Type type) {
   const Network& network = built.network();

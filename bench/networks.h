@@ -103,11 +103,13 @@ class Built {
 
 /// How far outputs are from what is expected.
 struct Difference {
-  double largest = 0;  // of |x - y|
-  double scale = 0;    // of |y|
+  double largest = 0;                        // of |x - y|
+  double scale = 0;                          // largest |y|
+  double squares = 0, expected_squares = 0;  // sums of (x - y)^2 and y^2
   size_t count = 0;
   std::string where;  // of the largest one, in words
-  double relative() const { return scale > 0 ? largest / scale : largest; }
+  /// Root of the mean square, as a part of that of what is expected.
+  double rms() const;
 };
 
 /// Against the expected values of the file. kNotFound where it has none for this type.

@@ -44,7 +44,7 @@ TEST_P(NetworksOnOpenCl, AsTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, NetworksOnOpenCl, testing::Values("lenet", "autoencoder"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace networks

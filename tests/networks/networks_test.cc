@@ -64,13 +64,14 @@ TEST(Generator, LayerNormScalesAroundOne) {
 
 class Files : public testing::TestWithParam<std::string> {};
 
-/// The type that a report tells of a tensor at the border, such as "f32[28,28,1,1]".
+/// What a report tells of tensors at the border, such as "'image' f32[28,28,1,1]", by name.
 std::map<std::string, std::string> TypesAtBorder(const tim::vx::CompileReport& report) {
   std::map<std::string, std::string> types;
   for (const auto& part : report.parts) {
     for (const std::string& text : part.outputs) {
-      const size_t blank = text.find(' ');
-      types[text.substr(0, blank)] = text.substr(blank + 1);
+      const size_t end = text.find("' ");
+      if (text[0] == '\'' && end != std::string::npos)
+        types[text.substr(1, end - 1)] = text.substr(end + 2);
     }
   }
   return types;
@@ -132,8 +133,8 @@ TEST_P(Files, TellsItsMultiplications) {
   EXPECT_EQ(network->macs, macs);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Files, testing::ValuesIn(AllNames()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(All, Files, testing::ValuesIn(AllNames()), [](const auto& test) {
+  std::string name = test.param;
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
 });
