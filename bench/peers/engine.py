@@ -108,7 +108,7 @@ def litert(model, inputs, threads, options):
             found.append((y.astype(np.float32) - zero) * scale if y.dtype in (np.int8, np.uint8) else y)
         return found
     return types.SimpleNamespace(version=importlib.metadata.version("ai-edge-litert"), settings="XNNPACK delegate (default)",
-                                 run=interpreter.invoke, outputs=outputs, keep=interpreter)
+                                 run=interpreter.invoke, outputs=outputs, reset=interpreter.reset_all_variables)
 
 
 def ncnn(model, inputs, threads, options):
@@ -121,7 +121,7 @@ def ncnn(model, inputs, threads, options):
     net.opt.use_bf16_storage = False
     if net.load_param(model) or net.load_model(model.replace(".param", ".bin")):
         raise RuntimeError(f"ncnn does not load {model}")
-    mats = [nc.Mat(np.ascontiguousarray(x[0] if x.ndim > 1 else x)) for x in inputs]
+    mats = [nc.Mat(np.ascontiguousarray(x[0])).clone() for x in inputs]  # without the batch
     names, wanted = net.input_names(), net.output_names()
     last = []
 
@@ -175,6 +175,7 @@ def answer(engine, line):
             times.append((clock() - start) / 1e6)
         return {"wall_ms": times, "cpu_ms": (time.process_time_ns() - before) / 1e6 / len(times)}
     if words[0] == "outputs":
+        getattr(engine, "reset", lambda: None)()  # states of recurrent layers that stay from run to run
         engine.run()
         values = engine.outputs()
         np.savez(words[1], **{str(i): np.asarray(v, np.float32) for i, v in enumerate(values)})
