@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes one of our networks for ncnn. Runs in the environment that has ncnn and pnnx, after build_onnx.py.
 
-build_ncnn.py NETWORK FOLDER      FOLDER/fp32.param and .bin, FOLDER/int8.param and .bin, from FOLDER/fp32.onnx
+build_ncnn.py NETWORK.json FOLDER      FOLDER/fp32.param and .bin, FOLDER/int8.param and .bin, from FOLDER/fp32.onnx
 pnnx converts and fuses. It does not lower ONNX's LSTM, so networks of LSTMs are written here. ncnn's own quantizer is not in the
 package: its format is written here, with symmetric scales of 127 / largest value, per output channel where ncnn allows it.
 """
@@ -171,9 +171,9 @@ def recurrent(net, folder):
     (folder / "fp32.bin").write_bytes(b"".join(data))
 
 
-def main(name, folder):
+def main(path, folder):
     folder = pathlib.Path(folder)
-    net = Network(name)
+    net = Network(path)
     recurrent(net, folder) if any(layer["op"] == "lstm" for layer in net.layers) else convert(folder)
     layers = [Layer(line) for line in (folder / "fp32.param").read_text().splitlines()[2:] if line.strip()]
     wanted = [layer.bottoms[0] for layer in layers if layer.type in ("Convolution", "ConvolutionDepthWise", "InnerProduct")]

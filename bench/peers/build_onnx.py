@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes one of our networks as ONNX models, for ONNX Runtime, OpenVINO, ncnn and MNN.
 
-build_onnx.py NETWORK FOLDER      FOLDER/fp32.onnx, FOLDER/int8.onnx, FOLDER/inputs.npz
+build_onnx.py NETWORK.json FOLDER      FOLDER/fp32.onnx, FOLDER/int8.onnx, FOLDER/inputs.npz
 Pictures are NCHW, as is usual for ONNX. The int8 model has pairs of QuantizeLinear and DequantizeLinear (QDQ), which is what ONNX Runtime's
 quantizer and OpenVINO's read and write; its scales are those of README.md in bench/networks, so that it computes what ours does. Activations are
 uint8 (the int8 value + 128), which both runtimes document as the fast choice on x86; weights int8 per channel.
@@ -190,10 +190,10 @@ class Builder:
         return model
 
 
-def main(name, folder):
+def main(path, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    net = Network(name)
+    net = Network(path)
     for dtype in ("fp32", "int8"):
         onnx.save(Builder(net, dtype).model(), folder / f"{dtype}.onnx")
     inputs = [net.input(name) for name in net.inputs]

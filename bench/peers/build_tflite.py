@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes one of our networks as TensorFlow Lite models, for LiteRT. Runs in the environment that has TensorFlow.
 
-build_tflite.py NETWORK FOLDER      FOLDER/fp32.tflite, FOLDER/int8.tflite, FOLDER/inputs_nhwc.npz
+build_tflite.py NETWORK.json FOLDER      FOLDER/fp32.tflite, FOLDER/int8.tflite, FOLDER/inputs_nhwc.npz
 The int8 model is made by TensorFlow's converter, calibrated with the same input; weights int8 per channel.
 """
 import os, pathlib, sys
@@ -115,10 +115,10 @@ def converter(net):
     return tf.lite.TFLiteConverter.from_concrete_functions([function], tf.Module())
 
 
-def main(name, folder):
+def main(path, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    net = Network(name)
+    net = Network(path)
     inputs = [net.input(name) for name in net.inputs]
     np.savez(folder / "inputs_nhwc.npz", **{str(i): x for i, x in enumerate(inputs)})
     make = converter(net)

@@ -1,5 +1,5 @@
 """A network of bench/networks as the builders here see it. The module `networks` there makes weights, inputs and encodings."""
-import pathlib, sys
+import json, pathlib, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "networks"))
 import networks
@@ -9,9 +9,9 @@ POINTWISE = {"add", "concat", "slice", "leaky_relu", "sigmoid", "tanh", "scale",
 
 
 class Network:
-    def __init__(self, name):
-        self.text = networks.load(name)
-        assert self.text["format"] == 1, f"{name}: format {self.text['format']} is unknown here"
+    def __init__(self, path):
+        self.text = json.loads(pathlib.Path(path).read_text("utf-8"))
+        assert self.text["format"] == 1, f"{path}: format {self.text['format']} is unknown here"
         self.name, self.int8 = self.text["name"], self.text["int8"]
         self.shapes, self.layers, self.ranges = self.text["tensors"], self.text["layers"], self.text["ranges"]
         self.inputs, self.outputs = self.text["inputs"], self.text["outputs"]
