@@ -176,6 +176,8 @@ def main(path, folder):
     net = Network(path)
     recurrent(net, folder) if any(layer["op"] == "lstm" for layer in net.layers) else convert(folder)
     layers = [Layer(line) for line in (folder / "fp32.param").read_text().splitlines()[2:] if line.strip()]
+    if net.int8 == "none":
+        return
     wanted = [layer.bottoms[0] for layer in layers if layer.type in ("Convolution", "ConvolutionDepthWise", "InnerProduct")]
     data = quantize(layers, (folder / "fp32.bin").read_bytes(), largest_values(folder, net, wanted))
     write_param(folder / "int8.param", layers)

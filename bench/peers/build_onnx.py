@@ -194,8 +194,15 @@ def main(path, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     net = Network(path)
-    for dtype in ("fp32", "int8"):
-        onnx.save(Builder(net, dtype).model(), folder / f"{dtype}.onnx")
+    onnx.save(Builder(net, "fp32").model(), folder / "fp32.onnx")
+    if net.int8 == "lstm":
+        # ONNX Runtime has an int8 LSTM, which takes float activations and int8 weights. OpenVINO's plugin does not compile what its own
+        # quantizer makes of an LSTM ("expects Constant for port 5"), so it gets the model with int8 sequences around a float LSTM.
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+        quantize_dynamic(folder / "fp32.onnx", folder / "int8.onnx", op_types_to_quantize=["LSTM"], weight_type=QuantType.QInt8)
+        onnx.save(Builder(net, "int8").model(), folder / "int8-openvino.onnx")
+    elif net.int8 != "none":
+        onnx.save(Builder(net, "int8").model(), folder / "int8.onnx")
     inputs = [net.input(name) for name in net.inputs]
     inputs = [x.transpose(TO_NCHW) if name in net.pictures else x for name, x in zip(net.inputs, inputs)]
     np.savez(folder / "inputs.npz", **{str(i): np.ascontiguousarray(x) for i, x in enumerate(inputs)})

@@ -123,6 +123,8 @@ def main(path, folder):
     np.savez(folder / "inputs_nhwc.npz", **{str(i): x for i, x in enumerate(inputs)})
     make = converter(net)
     (folder / "fp32.tflite").write_bytes(make.convert())
+    if net.int8 == "none":
+        return
     make = converter(net)
     make.optimizations = [tf.lite.Optimize.DEFAULT]
     # Without a data set only the weights of dense and recurrent layers become int8, and their inputs while the model runs; the rest

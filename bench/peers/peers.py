@@ -39,9 +39,8 @@ class Peer:
 
     def model(self, folder, dtype):
         stem = "fp32" if dtype == "relaxed" else dtype
-        if self.engine == "openvino" and (folder / f"{stem}.xml").exists():
-            return folder / f"{stem}.xml"
-        return folder / f"{stem}.{({'onnx': 'onnx', 'tflite': 'tflite', 'ncnn': 'param', 'mnn': 'mnn'})[self.kind]}"
+        own = folder / f"{stem}-{self.engine}.onnx"
+        return own if own.exists() else folder / f"{stem}.{ {'onnx': 'onnx', 'tflite': 'tflite', 'ncnn': 'param'}[self.kind]}"
 
     def inputs(self, folder):
         return folder / ("inputs_nhwc.npz" if self.kind == "tflite" else "inputs.npz")
