@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The table, the JSON and the picture of scripts/peers.sh, from made-up rows: no other runtime and no network is needed.
+
+check_peers_report.py [root]
+"""
+import importlib.util, json, pathlib, sys, tempfile, unittest
+import xml.etree.ElementTree as xml
+
+ROOT = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else pathlib.Path(__file__).parents[2])
+spec = importlib.util.spec_from_file_location("report", ROOT / "bench/peers/report.py")
+report = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(report)
+
+
+def row(network, dtype, peer, peer_ms, ours_ms, **more):
+    return {"network": network, "dtype": dtype, "peer": peer, "peer_ms": peer_ms, "ours_ms": ours_ms,
+            "ratio": report.ratio(peer_ms, ours_ms), "max_error": 1e-6, **more}
+
+
+ROWS = [row("lenet", "fp32", "onnxruntime", 0.030, 0.020), row("lenet", "fp32", "ncnn", 0.010, 0.020),
+        row("lenet", "int8", "openvino-bf16", 0.015, 0.020, share=0.5, ours_gops=231.4, peer_cpu_ms=2, ours_cpu_ms=1, cpu_ratio=2.0),
+        row("lenet", "int8", "litert", None, 0.020, error='no operator "<Foo>" & no other')]
+
+
+class Report(unittest.TestCase):
+    def test_ratio_is_above_one_where_we_are_faster(self):
+        self.assertAlmostEqual(report.ratio(3.0, 2.0), 1.5)
+        self.assertIsNone(report.ratio(None, 2.0))
+        self.assertIsNone(report.ratio(3.0, None))
+
+    def test_numbers_keep_three_digits(self):
+        self.assertEqual([report.number(v) for v in (0.012345, 1.2345, 12.345, 1234.5, 0, None)],
+                         ["0.0123", "1.23", "12.3", "1234", "0", "-"])
+
+    def test_fastest_peer_is_marked_per_network_and_dtype(self):
+        best = report.fastest(ROWS)
+        self.assertEqual({key: r["peer"] for key, r in best.items()}, {("lenet", "fp32"): "ncnn", ("lenet", "int8"): "openvino-bf16"})
+        failed = row("lenet", "fp32", "litert", 0.001, 0.02, error="outputs differ")
+        self.assertEqual(report.fastest([*ROWS, failed])["lenet", "fp32"]["peer"], "ncnn")
+
+    def test_table_has_a_line_per_row_and_says_errors(self):
+        lines = report.table(ROWS).splitlines()
+        self.assertEqual(len(lines), len(ROWS) + 2)
+        self.assertIn("1.50", lines[2])
+        self.assertTrue(lines[3].endswith("fastest peer"))
+        self.assertIn("50 %", lines[4])
+        self.assertIn('error: no operator "<Foo>" & no other', lines[5])
+        self.assertEqual(lines[0].index("peer ms") + len("peer ms"), lines[2].index("0.0300") + len("0.0300"))
+
+    def test_problems_name_missing_rows_and_too_few_peers(self):
+        self.assertEqual(report.problems(ROWS, ["lenet"]), [])
+        self.assertEqual(report.problems(ROWS, ["lenet", "lstm"]), ["lstm fp32: no peer was compared with ours",
+                                                                   "lstm int8: no peer was compared with ours"])
+        alone = [row(name, "fp32", name, 1.0, None) for name in sorted(report.WHOLE_NETWORK_PEERS)]  # ours did not run
+        self.assertEqual(report.problems(alone, ["ncnn"], ["fp32"]), ["ncnn fp32: no peer was compared with ours"])
+        self.assertIn("only 1 of litert, ncnn, onnxruntime, openvino ran, 3 are needed", report.problems(ROWS[:1], []))
+
+    def test_json_holds_the_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "peers.json"
+            report.write_json(ROWS, path)
+            self.assertEqual(json.loads(path.read_text()), ROWS)
+            report.write_json([], path)
+            self.assertEqual(json.loads(path.read_text()), [])
+
+    def test_picture_is_xml_with_a_bar_per_ratio(self):
+        tree = xml.fromstring(report.svg(ROWS, "ratios <of> a & b"))
+        name = "{http://www.w3.org/2000/svg}"
+        bars = [r for r in tree.iter(name + "rect") if r.get("fill") != "#fff"]
+        self.assertEqual(len(bars), 3)
+        one = next(float(line.get("x1")) for line in tree.iter(name + "line") if line.get("stroke") == "#000")
+        self.assertAlmostEqual(float(bars[0].get("x")), one, places=1)                     # 1.5 grows to the right of 1,
+        self.assertAlmostEqual(float(bars[1].get("x")) + float(bars[1].get("width")), one, places=0)  # 0.5 to its left
+        xml.fromstring(report.svg([], "nothing"))
+
+
+if __name__ == "__main__":
+    unittest.main()
