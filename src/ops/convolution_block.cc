@@ -66,8 +66,8 @@ struct Tile {
 
 /// Few shapes, since each is a kernel to compile; together they leave little of a tile unused
 /// whatever the shape.
-constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.02}, {13, 2, 1.02},
-                           {10, 2, 1.05}, {5, 4, 1.06}, {14, 1, 1.35}};
+constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
+                           {10, 2, 1.03}, {5, 4, 1.06}, {16, 1, 1.30}};
 
 double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t terms) {
   const int64_t tiles = DivideUp(p.ow, t.mx) * p.oh * DivideUp(out_channels, t.columns());
@@ -122,7 +122,7 @@ Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request
   if (!OneGroup(c)) return Refuse("several groups");
   const Plane p = PlaneOf(op, c);
   const bool copies = p.x.stride == p.y.stride && p.x.stride <= 2;
-  if (copies && 13 * p.x.stride + (p.x.size - 1) * p.x.dilation >= kLine)
+  if (copies && 15 * p.x.stride + (p.x.size - 1) * p.x.dilation >= kLine)
     return Refuse("the window is wider than " + to_string(kLine) + " pixels");
   KernelOffer offer = {KernelSpec::Epilogue::kVector};
   // What costs more than a walk through the tensors; "tile" is good at lines of pixels.
@@ -167,14 +167,14 @@ Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
   if (c.channels > 4) return Refuse(to_string(c.channels) + " channels are more than 4");
   const Window &x = c.axes[0], &y = c.axes[1];
   if (x.stride != y.stride || x.stride > 4) return Refuse("strides that differ, or exceed 4");
-  if (13 * x.stride + (x.size - 1) * x.dilation >= kLine)
+  if (15 * x.stride + (x.size - 1) * x.dilation >= kLine)
     return Refuse("the window is wider than " + to_string(kLine) + " pixels");
   return KernelOffer{KernelSpec::Epilogue::kVector};
 }
 Result<Launches> StemLaunch(const OpView& op, const Convolution& c) {
   const Shape& y = op.out(0).shape();
   const Plane p = {c.axes[0], c.axes[1], y[0], y[1]};
-  const Tile tile = c.out_channels <= kChannelBlock ? Tile{14, 1, 1} : Tile{14, 2, 1};
+  const Tile tile = c.out_channels <= kChannelBlock ? Tile{16, 1, 1} : Tile{14, 2, 1};
   KernelSpec spec;
   spec.source = "conv_stem.cl";
   spec.entry = "conv_stem";
