@@ -54,10 +54,17 @@ class Emitter {
     const OpView& op = group.op;
     const auto launches = MakeLaunches(*group.kernel, group.offer, op, caps_, wishes_);
     if (!launches.ok()) return launches.status().AtOp(op.label());
-    if (!group.post_ops.empty() && launches->size() != 1) {
-      return op.Error(Code::kInternal, fmt::format("kernel '{}' offers an epilogue, but makes {} "
-                                                   "launches",
-                                                   group.kernel->name, launches->size()));
+    const auto stores = [](const KernelSpec& spec) {
+      return std::any_of(spec.operands.begin(), spec.operands.end(), [](const Operand& o) {
+        return o.kind == Operand::Kind::kOutput && o.index == 0;
+      });
+    };
+    const auto storing = std::count_if(launches->begin(), launches->end(), stores);
+    if (!group.post_ops.empty() && storing != 1) {
+      return op.Error(Code::kInternal,
+                      fmt::format("kernel '{}' offers an epilogue, but {} of its launches store "
+                                  "the result",
+                                  group.kernel->name, storing));
     }
     std::string label = op.label();
     for (const OpView& fused : group.fused) {
