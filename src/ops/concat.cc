@@ -52,6 +52,13 @@ join::Part PartOf(const OpView& op, size_t k) {
 }
 using Op = JoinOp<PartOf>;
 
+std::optional<Pieces> PiecesOf(const OpView& op) {
+  Pieces pieces = {true, op.attrs<ConcatAttrs>().axis, {0}};
+  for (size_t k = 0; k + 1 < op.num_inputs(); ++k)
+    pieces.first.push_back(pieces.first.back() + op.in(k).shape()[pieces.axis]);
+  return pieces;
+}
+
 /// In blocks: channels lie behind each other where every part but the last has whole blocks.
 Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest&) {
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
@@ -118,7 +125,7 @@ constexpr OpDef kConcat = {.name = "Concat",
                            .kernels = kKernels,
                            .layout = LayoutRule::FollowsAxis("axis"),
                            .declared = Declared::kMustMatch,
-                           .joins = "axis",
+                           .pieces = PiecesOf,
                            .tolerance = Tolerance::Exact(),
                            .cases = TIMCL_CASES(Cases)};
 

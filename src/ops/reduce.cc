@@ -154,6 +154,44 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
 template <Kind kind>
 constexpr KernelCandidate kKernels[] = {{"general", nullptr, General<kind>}};
 
+/// The mean of each channel of pictures in blocks, plain: pooling over the whole picture.
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  const Shape& x = op.in(0).shape();
+  if (op.in(0).dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
+    return refuse("only f32");
+  const auto& axes = op.attrs<ReduceAttrs>().axis;
+  const bool both = axes.size() == 2 && op.Axis(axes[0]) + op.Axis(axes[1]) == 1;
+  if (x.rank() != 4 || !both) return refuse("not over width and height");
+  return KernelOffer{KernelSpec::Epilogue::kVector};
+}
+Result<Launches> Blocks(const OpView& op, const KernelRequest&) {
+  const Shape& x = op.in(0).shape();
+  return Launches{{.source = "pool_block.cl",
+                   .entry = "pool_block",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"IW", x[0]},
+                             {"IH", x[1]},
+                             {"KW", x[0]},
+                             {"KH", x[1]},
+                             {"OW", 1},
+                             {"OH", 1},
+                             {"STRIDE_X", 1},
+                             {"STRIDE_Y", 1},
+                             {"LEFT", 0},
+                             {"TOP", 0},
+                             {"C", x[2]}},
+                   .defines = {{"TYPE", 1}, {"PLAIN", 1}},
+                   .dims = 3,
+                   .global = Grid(1, DivideUp(x[2], kChannelBlock), x[3]),
+                   .flops = static_cast<double>(x.count())}};
+}
+template <>
+constexpr KernelCandidate kKernels<kMean>[] = {
+    {"general", nullptr, General<kMean>},
+    {"blocks", AcceptsBlocks, Blocks, {}, false, TensorForm::kBlocked, TensorForm::kPlain}};
+
 template <Kind kind>
 void Cases(CaseMaker& make) {
   using namespace cases;

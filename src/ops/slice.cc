@@ -73,6 +73,36 @@ Result<Shapes> Infer(const OpView& op) {
 Result<StridedView> ViewOf(const OpView& op) { return strided_view::Slice(op, CutsOf(op)); }
 using Op = ViewOp<ViewOf>;
 
+/// A range of one dimension alone; of the outermost one with others than one element where that
+/// is all of every dimension.
+std::optional<Pieces> PiecesOf(const OpView& op) {
+  const auto& a = op.attrs<SliceAttrs>();
+  const Shape &x = op.in(0).shape(), &y = op.out(0).shape();
+  std::optional<Pieces> pieces;
+  if (x.rank() != y.rank()) return pieces;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    if (a.StepOf(d) != 1 || (y[d] != x[d] && pieces)) return std::nullopt;
+    if (y[d] != x[d]) pieces = Pieces{false, d, {a.start[d]}};
+  }
+  return pieces;
+}
+
+/// In blocks: channels from the beginning of a block on.
+Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest&) {
+  const std::optional<Pieces> pieces = PiecesOf(op);
+  if (pieces && pieces->axis == 2 && pieces->first[0] % kChannelBlock == 0) return KernelOffer{};
+  return Status::Error(Code::kUnsupported, "not a range of channels from a whole block on");
+}
+Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
+  StridedView view = strided_view::Whole(InForm(op.in(0).type(), request.in).shape);
+  view.extent[3] = DivideUp(op.out(0).shape()[2], kChannelBlock);
+  view.start = PiecesOf(op)->first[0] / kChannelBlock * view.stride[3];
+  return Launches{strided_view::Launch(view, request)};
+}
+constexpr KernelCandidate kKernels[] = {
+    Op::kKernels[0],
+    {"blocks", AcceptsBlocks, Blocks, {}, false, TensorForm::kBlocked, TensorForm::kBlocked}};
+
 void Cases(CaseMaker& make) {
   using namespace cases;
   using L = std::vector<int32_t>;
@@ -104,6 +134,7 @@ void Cases(CaseMaker& make) {
       .In(F32({56, 56, 64, 1}))
       .Note("channels")
       .Bench();
+  add(0, {0, 0, 16, 0}, {5, 3, 17, 2}, {}, {5, 3, 35, 2}, "channels from a block on");
   make.Of(SliceAttrs{0, {4, 4, 0, 0}, {48, 48, 64, 1}, {}})
       .In(F32({56, 56, 64, 1}))
       .Note("the middle of images")
@@ -117,9 +148,10 @@ constexpr OpDef kSlice = {.name = "Slice",
                           .infer = Infer,
                           .check_outputs = Op::CheckOutputs,
                           .reference = Op::Reference,
-                          .kernels = Op::kKernels,
+                          .kernels = kKernels,
                           .layout = LayoutRule::FollowsAxis("", "start length step"),
                           .declared = Declared::kExtentWins,
+                          .pieces = PiecesOf,
                           .tolerance = Tolerance::Exact(),
                           .cases = TIMCL_CASES(Cases)};
 

@@ -74,6 +74,13 @@ Result<std::vector<StridedView>> ViewsOf(const OpView& op) {
 }
 using Op = ViewsOp<ViewsOf>;
 
+std::optional<Pieces> PiecesOf(const OpView& op) {
+  Pieces pieces = {false, op.attrs<SplitAttrs>().axis, {0}};
+  for (size_t k = 0; k + 1 < op.num_outputs(); ++k)
+    pieces.first.push_back(pieces.first.back() + PartOf(op, k));
+  return pieces;
+}
+
 /// In blocks: parts that begin with a block.
 Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest&) {
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
@@ -140,7 +147,7 @@ constexpr OpDef kSplit = {.name = "Split",
                           .kernels = kKernels,
                           .layout = LayoutRule::FollowsAxis("axis"),
                           .declared = Declared::kOverwritten,
-                          .cuts = "axis",
+                          .pieces = PiecesOf,
                           .tolerance = Tolerance::Exact(),
                           .cases = TIMCL_CASES(Cases)};
 

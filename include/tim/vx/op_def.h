@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -406,6 +407,14 @@ struct LayoutRule {
   }
 };
 
+/// How the inputs of an op lie in output 0 (`joins`), or its outputs in input 0: as they are, along
+/// one dimension.
+struct Pieces {
+  bool joins = false;
+  size_t axis = 0;
+  std::vector<int64_t> first;  // where along the axis each begins
+};
+
 /// A point-wise op as one OpenCL expression, which serves the general kernel and every epilogue.
 struct PointwiseRule {
   /// In terms of x (input 0), y (input 1), z (input 2), all float, and p0..p3. Valid for float and
@@ -467,10 +476,8 @@ struct OpDef {
   Declared declared = Declared::kTrusted;
   /// Same bytes in and out when the encodings agree (Reshape): may become no launch at all.
   bool moves_nothing = false;
-  /// The attribute that names the dimension along which the inputs lie behind each other in output
-  /// 0 (joins), or the outputs in input 0 (cuts), where all encodings agree: may become no launch.
-  const char* joins = nullptr;
-  const char* cuts = nullptr;
+  /// Tensors that are parts of another, where their encodings agree: may become no launch.
+  std::optional<Pieces> (*pieces)(const OpView&) = nullptr;
   Tolerance tolerance = {};
   /// Test cases: small, odd-sized, at least two values of every attribute. Null in a library that
   /// is shipped (TIMCL_CASES in tim/vx/testing.h).

@@ -26,10 +26,9 @@ class Emitter {
     for (const Group& group : unit_.groups) {
       if (group.gone) continue;
       if (group.no_launch) {
-        const OpDef& def = group.op.def();
-        const bool pieces = def.joins != nullptr || def.cuts != nullptr;
-        result_.kernel_of[group.op.id()] =
-            pieces ? "no launch: pieces of one memory" : "no launch: same bytes";
+        result_.kernel_of[group.op.id()] = group.op.def().pieces != nullptr
+                                               ? "no launch: pieces of one memory"
+                                               : "no launch: same bytes";
         continue;
       }
       if (group.converts()) {

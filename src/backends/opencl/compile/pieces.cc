@@ -1,5 +1,6 @@
 // PlacePieces: pieces of a tensor lie in its memory from the start.
 #include <algorithm>
+#include <optional>
 
 #include "backends/opencl/compile/unit.h"
 
@@ -14,23 +15,36 @@ bool IsInside(const Unit& unit, int value, TensorForm form) {
   return it->second.kind == Place::Kind::kInternal && it->second.root == value;
 }
 
-/// Bytes of each piece in the given form, in order; empty where they are not behind each other.
-std::vector<size_t> Pieces(const TensorType& whole, const std::vector<TensorView>& pieces,
-                           size_t axis, TensorForm form) {
-  std::vector<size_t> bytes;
+/// Whether they lie behind each other in memory too: nothing but the axis is cut, and no dimension
+/// above it has two cells. In blocks, channels from a whole block on.
+bool AreRanges(const Pieces& pieces, const TensorType& whole, const std::vector<TensorView>& parts,
+               TensorForm form) {
   const bool blocked = form == TensorForm::kBlocked;
-  if (blocked && axis != 2) return {};
-  for (size_t d = axis + 1; d < whole.shape.rank(); ++d) {
-    if (whole.shape[d] != 1) return {};
+  if (blocked && pieces.axis != 2) return false;
+  for (size_t d = pieces.axis + 1; d < whole.shape.rank(); ++d) {
+    if (whole.shape[d] != 1) return false;
   }
-  for (size_t k = 0; k < pieces.size(); ++k) {
-    const TensorType& type = pieces[k].type();
-    if (!SameEncoding(type, whole) || type.shape.rank() != whole.shape.rank()) return {};
-    const bool ends_a_block = type.shape.dim(2) % kChannelBlock == 0;
-    if (blocked && k + 1 < pieces.size() && !ends_a_block) return {};
-    bytes.push_back(InForm(type, form).bytes());
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const TensorType& type = parts[k].type();
+    if (!SameEncoding(type, whole) || type.shape.rank() != whole.shape.rank()) return false;
+    for (size_t d = 0; d < whole.shape.rank(); ++d) {
+      if (d != pieces.axis && type.shape[d] != whole.shape[d]) return false;
+    }
+    const int64_t end = pieces.first[k] + type.shape[pieces.axis];
+    if (blocked && (pieces.first[k] % kChannelBlock != 0 ||
+                    (end % kChannelBlock != 0 && end != whole.shape[2])))
+      return false;
   }
-  return bytes;
+  return true;
+}
+
+/// Bytes in front of a piece.
+size_t OffsetOf(const Pieces& pieces, size_t k, const TensorType& whole, TensorForm form) {
+  const TensorType lies = InForm(whole, form);
+  const size_t axis = form == TensorForm::kBlocked ? 3 : pieces.axis;
+  const int64_t first =
+      form == TensorForm::kBlocked ? pieces.first[k] / kChannelBlock : pieces.first[k];
+  return lies.bytes() / static_cast<size_t>(lies.shape[axis]) * static_cast<size_t>(first);
 }
 
 }  // namespace
@@ -38,36 +52,28 @@ std::vector<size_t> Pieces(const TensorType& whole, const std::vector<TensorView
 void PlacePieces(const DeviceCaps& caps, Unit* unit) {
   for (Group& group : unit->groups) {
     const OpDef& def = group.op.def();
-    const char* const attribute = def.joins != nullptr ? def.joins : def.cuts;
     if (group.gone || group.converts() || group.no_launch || !group.fused.empty() ||
-        attribute == nullptr || group.in != group.out)
+        def.pieces == nullptr || group.in != group.out)
       continue;
-    int64_t axis = 0;
-    const bool known = group.op.any_attrs().Map().Get(attribute, &axis).ok();
-    const bool joins = def.joins != nullptr;
-    const TensorView whole = joins ? group.op.out(0) : group.op.in(0);
+    const std::optional<Pieces> pieces = def.pieces(group.op);
+    if (!pieces) continue;
     const TensorForm form = group.in;
-    std::vector<TensorView> pieces;
-    const size_t count = joins ? group.op.num_inputs() : group.op.num_outputs();
-    for (size_t k = 0; k < count; ++k) pieces.push_back(joins ? group.op.in(k) : group.op.out(k));
-    if (!known || !IsInside(*unit, whole.id(), form)) continue;
-    const std::vector<size_t> bytes = Pieces(whole.type(), pieces, static_cast<size_t>(axis), form);
-    bool can = bytes.size() == pieces.size();
-    size_t offset = 0;
-    for (size_t k = 0; k < pieces.size() && can; ++k) {
-      const std::pair key(pieces[k].id(), form);
-      const auto twice = [&](const TensorView& p) { return p.id() == pieces[k].id(); };
-      can = IsInside(*unit, pieces[k].id(), form) && unit->parts.count(key) == 0 &&
-            unit->MemoryOf(whole.id(), form).value != pieces[k].id() &&
-            std::count_if(pieces.begin(), pieces.end(), twice) == 1 &&
-            offset % caps.buffer_alignment == 0;
-      offset += bytes[k];
+    const TensorView whole = pieces->joins ? group.op.out(0) : group.op.in(0);
+    std::vector<TensorView> parts;
+    for (size_t k = 0; k < pieces->first.size(); ++k)
+      parts.push_back(pieces->joins ? group.op.in(k) : group.op.out(k));
+    bool can = IsInside(*unit, whole.id(), form) && AreRanges(*pieces, whole.type(), parts, form);
+    for (size_t k = 0; k < parts.size() && can; ++k) {
+      const auto twice = [&](const TensorView& p) { return p.id() == parts[k].id(); };
+      can = IsInside(*unit, parts[k].id(), form) && unit->parts.count({parts[k].id(), form}) == 0 &&
+            unit->MemoryOf(whole.id(), form).value != parts[k].id() &&
+            std::count_if(parts.begin(), parts.end(), twice) == 1 &&
+            OffsetOf(*pieces, k, whole.type(), form) % caps.buffer_alignment == 0;
     }
     if (!can) continue;
-    offset = 0;
-    for (size_t k = 0; k < pieces.size(); ++k) {
-      unit->parts[{pieces[k].id(), form}] = {whole.id(), form, offset};
-      offset += bytes[k];
+    for (size_t k = 0; k < parts.size(); ++k) {
+      unit->parts[{parts[k].id(), form}] = {whole.id(), form,
+                                            OffsetOf(*pieces, k, whole.type(), form)};
     }
     group.no_launch = true;
   }

@@ -116,7 +116,7 @@ void Convert(Unit* unit);
 void Alias(Unit* unit);
 
 /// Ops that put tensors behind each other, or cut one to pieces, become no launch where the pieces
-/// can lie in the whole from the start (OpDef::joins, cuts).
+/// can lie in the whole from the start (OpDef::pieces).
 void PlacePieces(const DeviceCaps& caps, Unit* unit);
 
 /// The text of one kernel function before it is put into a program.
