@@ -188,9 +188,9 @@ std::string LoadText(const std::string& x, const TensorType& t, bool integer_mat
 
 /// Sixteen neighbours from element i on, as int16 and as real numbers.
 std::string RawLanes(const std::string& x, const TensorType& t) {
-  return fmt::format(t.dtype == DataType::INT8 ? "convert_int16(as_char16(TIMCL_BYTES({} + (i))))"
-                                               : "convert_int16(TIMCL_BYTES({} + (i)))",
-                     x);
+  const std::string bytes = fmt::format("TIMCL_BYTES({} + (i))", x);
+  return t.dtype == DataType::INT8 ? "convert_int16(as_char16(" + bytes + "))"
+                                   : "convert_int16(" + bytes + ")";
 }
 std::string LoadLanes(const std::string& x, const TensorType& t) {
   if (t.dtype == DataType::FLOAT32) return fmt::format("vload16(0, {} + (i))", x);

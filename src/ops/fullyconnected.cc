@@ -89,6 +89,10 @@ Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
   return ProductOf(op).Launch(op, request);
 }
 
+weighted_sum::Matmul MatmulOf(const OpView& op) {
+  const Sizes s = SizesOf(op);
+  return {s.batch, s.channels, s.terms, 1, s.channels, s.terms, false};
+}
 template <bool kDot>
 Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request) {
   return weighted_sum::Bytes<kDot>::AcceptsMatmul(op, request, MatmulOf(op));
