@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <system_error>
 
 #include "api/delegate_library.h"
@@ -28,6 +29,14 @@ void RegisterBuiltinOps(OpRegistry& registry);  // generated: op_table.cc
 namespace {
 constexpr int kOpenClPriority = -1000, kReferencePriority = -2000;
 
+/// A value of TIMCL_INLINE; nothing for one that means nothing.
+std::optional<InlineDevice> InlineFrom(const std::string& value) {
+  if (value.empty() || value == "0") return InlineDevice::kOff;
+  if (value == "1") return InlineDevice::kSmallGraphs;
+  if (value == "all") return InlineDevice::kAllGraphs;
+  return std::nullopt;
+}
+
 /// What the environment asks for and cannot have. Logged once per process, as it is read once.
 const std::vector<std::string>& EnvironmentWarnings() {
   static const std::vector<std::string> warnings = [] {
@@ -46,6 +55,12 @@ const std::vector<std::string>& EnvironmentWarnings() {
     if (!kernels.empty() && !std::filesystem::is_directory(kernels, error)) {
       found.push_back(fmt::format(
           "TIMCL_KERNEL_DIR '{}' is no folder: the built-in kernels are used", kernels));
+    }
+    const std::string& use = env.Get(base::Env::kInline);
+    if (!InlineFrom(use)) {
+      found.push_back(fmt::format(
+          "TIMCL_INLINE is '{}'; it can be 1 (small graphs), all, or 0: no inline device is opened",
+          use));
     }
     for (const std::string& w : found) base::Log("env", base::LogLevel::kWarn, "{}", w);
     return found;
@@ -71,6 +86,11 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     backend_options.cache_dir = cache_dir_;
     backend_options.kernel_dir = env_.Get(base::Env::kKernelDir);
     backend_options.icd_vendors = env_.Get(base::Env::kIcdVendors);
+    backend_options.inline_device = options.inline_device;
+    if (backend_options.inline_device == InlineDevice::kOff) {
+      backend_options.inline_device =
+          InlineFrom(env_.Get(base::Env::kInline)).value_or(InlineDevice::kOff);
+    }
     auto backend = opencl::CreateBackend(backend_options);
     if (backend.ok()) {
       device_name_ = (*backend)->Info().device;

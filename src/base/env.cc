@@ -40,6 +40,9 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
       {Env::kDelegate, "TIMCL_DELEGATE",
        "a delegate for every context: a name such as onednn, for libtimcl_onednn.so beside the "
        "library or where the loader looks, or the path of such a file"},
+      {Env::kInline, "TIMCL_INLINE",
+       "1: small graphs run in the thread that calls Run, on a second device of PoCL; all: every "
+       "graph does"},
   }};
   return kTable;
 }

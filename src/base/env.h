@@ -24,8 +24,9 @@ enum class Env {
   kCheck,
   kCheckLog,
   kDelegate,
+  kInline,
 };
-inline constexpr size_t kEnvCount = 15;
+inline constexpr size_t kEnvCount = 16;
 
 struct EnvVariable {
   Env id;

@@ -722,12 +722,13 @@ std::string EntryName(const VariantText& variant, size_t index) {
 }
 
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,
-                            const std::string& override_dir) {
+                            const std::string& override_dir, const std::string& between) {
   std::string text;
   for (const char* name : {"tensor.clh", "vector_math.clh"}) {
     const auto header = FindSource(name, override_dir);
     text += fmt::format("#line 1 \"{}\"\n{}", name, header.ok() ? *header : std::string());
   }
+  text += between;
   for (size_t i = 0; i < variants.size(); ++i) {
     text += fmt::format("\n#define FN(name) TIMCL_JOIN(name, _v{0})\n#define {1} {2}\n", i,
                         variants[i]->entry, EntryName(*variants[i], i));

@@ -113,10 +113,10 @@ Result<UserMacros> MakeUserMacros(const KernelSpec& spec, const std::vector<Tens
                                   const std::vector<TensorType>& outs,
                                   const std::string& override_dir);
 
-/// One program of several variants: tensor.clh, then each variant, its function renamed to
-/// entry_v<index>.
+/// One program of several variants: tensor.clh, then `between`, then each variant, its function
+/// renamed to entry_v<index>.
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,
-                            const std::string& override_dir);
+                            const std::string& override_dir, const std::string& between = "");
 /// The kernel function of variant `index` in an assembled program.
 std::string EntryName(const VariantText& variant, size_t index);
 

@@ -41,6 +41,7 @@ std::string Describe(size_t index, const opencl::DeviceEntry& e) {
                             c.shared_memory ? "shared with the host" : "of its own"));
   row("division", c.correctly_rounded_divide ? "correctly rounded on request"
                                              : "never promised to be correctly rounded");
+  if (e.runs_inline) row("kernels", "run in the caller's thread: for small graphs (TIMCL_INLINE)");
   row("register tiles", c.register_tiles_pay ? "pay" : "not known to pay");
   row("dot product", c.dot_product_u8s8 ? "of bytes (vpdpbusd)" : "none");
   row("verdict", e.verdict.empty() ? e.why_not : e.verdict);
@@ -67,6 +68,7 @@ nlohmann::json ToJson(size_t index, const opencl::DeviceEntry& e, bool chosen) {
           {"correctly_rounded_divide", c.correctly_rounded_divide},
           {"register_tiles_pay", c.register_tiles_pay},
           {"dot_product_u8s8", c.dot_product_u8s8},
+          {"runs_inline", e.runs_inline},
           {"usable", e.usable},
           {"chosen", chosen},
           {"verdict", e.verdict.empty() ? e.why_not : e.verdict}};
@@ -80,7 +82,7 @@ int Run(const Options& options) {
     std::puts("No device is opened: the reference backend was requested, which is host code.");
     return 0;
   }
-  auto entries = opencl::ListDevices();
+  auto entries = opencl::ListDevices(nullptr, true);
   Status status;
   size_t chosen = entries.size();
   if (entries.empty()) {

@@ -47,7 +47,8 @@ Json BackendJson(const BackendInfo& b) {
   return {{"name", b.name},         {"vendor", b.vendor},
           {"version", b.version},   {"sdk_version", b.sdk_version},
           {"device", b.device},     {"models", b.models},
-          {"compiles", b.compiles}, {"executes", b.executes}};
+          {"compiles", b.compiles}, {"executes", b.executes},
+          {"note", b.note}};
 }
 
 /// What plugins and backends have in common: "; SDK 2.1; for a1, a2; compiles".
@@ -79,6 +80,7 @@ std::string ToText(const Json& info) {
     const std::string device = word(b["device"]);
     text += fmt::format("   {} {}{}{}{}\n", word(b["name"]), word(b["version"]), by(b),
                         device.empty() ? "" : " on " + device, Halves(b));
+    if (b["note"] != "") text += "      " + word(b["note"]) + "\n";
   }
   for (const Json& p : info["plugins"]) {
     text += fmt::format("{} {}{}{}\n   {}\n", word(p["name"]), word(p["version"]), by(p), Halves(p),
@@ -98,7 +100,9 @@ std::string ToText(const Json& info) {
 }
 
 int Run(const Options& options) {
-  const auto context = Context::Create();
+  ContextOptions with_inline;
+  with_inline.inline_device = InlineDevice::kSmallGraphs;  // to tell whether it is there
+  const auto context = Context::Create(with_inline);
   std::vector<std::string> dirs = options.directories;
   for (std::string& dir : Context::DefaultPluginDirs()) dirs.push_back(std::move(dir));
   PluginScan scan;

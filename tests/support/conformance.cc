@@ -214,7 +214,7 @@ const OpRegistry& Registry() {
   return registry;
 }
 
-Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu) {
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu, bool in_caller) {
   auto env = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
@@ -226,6 +226,7 @@ Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu) {
   options.icd_vendors = env("OCL_ICD_VENDORS");
   options.as_discrete_gpu = as_gpu;
   options.as_cpu = as_cpu;
+  if (in_caller) options.inline_device = InlineDevice::kAllGraphs;
   return opencl::CreateBackend(options);
 }
 

@@ -22,8 +22,10 @@ namespace tim::vx::conformance {
 const OpRegistry& Registry();
 
 /// The OpenCL backend as the environment asks for it. `as_gpu`: with kernels and copies as for a
-/// GPU with memory of its own; `as_cpu`: with kernels as for a CPU.
-Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu = false, bool as_cpu = false);
+/// GPU with memory of its own; `as_cpu`: with kernels as for a CPU; `in_caller`: on PoCL's inline
+/// device.
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu = false, bool as_cpu = false,
+                                            bool in_caller = false);
 
 /// One case of one op, with the line that names it: "CumSum i8[7,5] -> i8 axis=1".
 struct NamedCase {

@@ -27,6 +27,7 @@ struct BackendInfo {
   std::vector<std::string> models = {};  // what it compiles for; empty: there is no choice
   /// A vendor may ship one half alone: a compiler for workstations, a dispatcher for devices.
   bool compiles = true, executes = true;
+  std::string note = {};  // what else is to be known, such as a second device
 };
 
 /// A read-only piece of a graph: all of it while partitioning, one partition while compiling.

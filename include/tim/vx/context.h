@@ -19,6 +19,14 @@ struct BackendInfo;
 class Delegate;
 class OpRegistry;
 
+/// Which graphs run on a device that runs kernels in the thread that calls Run: no wake-up of other
+/// threads, and none of their help. (Addition to the original API.)
+enum class InlineDevice {
+  kOff,          ///< none
+  kSmallGraphs,  ///< those for which it is estimated to be faster
+  kAllGraphs     ///< all, whatever their size
+};
+
 /// Choices for Context::Create(const ContextOptions&). (Addition to the original API.)
 struct ContextOptions {
   /// Index as `timcl devices` lists it, or part of the device's or platform's name. "":
@@ -33,6 +41,11 @@ struct ContextOptions {
   bool use_disk_cache = true;
   /// No OpenCL at all: every graph runs on the reference backend.
   bool host_only = false;
+  /// Beside a CPU device of PoCL: opens PoCL's device that runs kernels in the caller's thread too,
+  /// and uses it for these graphs (docs/small_graphs.md). kOff: TIMCL_INLINE decides. It is there
+  /// only if nobody asked PoCL for its devices before in this process; for that question
+  /// POCL_DEVICES is changed, and changed back.
+  InlineDevice inline_device = InlineDevice::kOff;
 };
 
 /// What a plugin says of itself (tim/vx/plugin.h).

@@ -6,11 +6,16 @@
 
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <utility>
 
+#include "backends/opencl/compile/join.h"
+#include "backends/opencl/compile/place.h"
 #include "backends/opencl/compile/unit.h"
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
+#include "backends/opencl/run/joined_kernel.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
 #include "base/log.h"
@@ -25,7 +30,8 @@ void Dump(const std::string& path, const std::string& text) {
   if (!file) base::Log("dump", base::LogLevel::kWarn, "cannot write '{}'", path);
 }
 
-/// CompileOption::SetOption("opencl", name, "off") leaves a step of the compiler out.
+/// CompileOption::SetOption("opencl", name, "off") leaves a step of the compiler out:
+/// private_layouts, one_kernel. "inline" is on or off for a graph, whatever its size.
 bool Enabled(const CompileEnv& env, const char* name) {
   const auto it = env.options.find(name);
   return it == env.options.end() || it->second != "off";
@@ -42,19 +48,20 @@ Wishes WishesOf(const CompileEnv& env) {
 
 class OpenClBackend : public Backend {
  public:
-  OpenClBackend(std::shared_ptr<Device> device, const ProgramCacheOptions& cache,
-                BackendOptions options, std::string reason)
-      : device_(std::move(device)),
-        programs_(device_, cache),
-        options_(std::move(options)),
-        reason_(std::move(reason)) {
-    const DeviceCaps& caps = device_->caps();
+  /// `beside`: the inline device, null without one; `note` says which it is or why there is none.
+  OpenClBackend(const std::shared_ptr<Device>& device, const std::shared_ptr<Device>& beside,
+                const std::string& note, const ProgramCacheOptions& cache, BackendOptions options)
+      : main_(device, cache), options_(std::move(options)), reason_(device->entry().verdict) {
+    if (beside != nullptr) inline_.emplace(beside, cache);
+    const DeviceCaps& caps = device->caps();
     info_ = {"opencl", caps.vendor, caps.driver, caps.name};
+    info_.note = note;
+    if (!note.empty()) reason_ += "; " + note;
   }
 
   const BackendInfo& Info() const override { return info_; }
   const std::string& reason() const { return reason_; }
-  uint64_t max_allocation() const { return device_->caps().max_allocation; }
+  uint64_t max_allocation() const { return main_.device->caps().max_allocation; }
 
   Status Begin(const CompileEnv& env) override {
     wishes_ = WishesOf(env);
@@ -64,7 +71,7 @@ class OpenClBackend : public Backend {
   Status Partition(const GraphView& graph, Selection* selection) override {
     for (const OpView& op : graph.Ops()) {
       TIMCL_TRY(CheckSizes(op));
-      const auto selected = SelectKernel(op, device_->caps(), wishes_);
+      const auto selected = SelectKernel(op, main_.device->caps(), wishes_);
       if (selected.ok()) {
         selection->Select(op);
       } else if (selected.status().code() != Code::kUnsupported) {
@@ -81,36 +88,45 @@ class OpenClBackend : public Backend {
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
-    kernels::Sources sources(options_.kernel_dir);
-    const Wishes wishes = WishesOf(env);
-    for (const GraphView& part : parts) {
-      Unit unit;
-      TIMCL_TRY(Select(part, device_->caps(), &unit, wishes));
-      if (Enabled(env, "private_layouts")) TIMCL_TRY(ChooseForms(device_->caps(), &unit, wishes));
-      if (env.fuse) Fuse(&unit);
-      Convert(&unit);
-      if (env.alias) {
-        Alias(&unit);
-        PlacePieces(device_->caps(), &unit);
-      }
-      if (!env.dump_dir.empty())
-        Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted.size()), Print(unit));
-      TIMCL_ASSIGN(Emitted one, Emit(&unit, device_->caps(), &sources, wishes));
-      units->refusals.merge(unit.refusals);
-      emitted.push_back(std::move(one));
+    std::string why;
+    bool run_inline = false;
+    if (inline_) {
+      TIMCL_ASSIGN(run_inline, ChooseInline(parts, env, &why));
     }
+    TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, units, &emitted));
     std::vector<Emitted*> all;
     for (Emitted& one : emitted) all.push_back(&one);
+    std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
+    std::vector<std::string> notes(emitted.size(), why);
+    for (size_t i = 0; run_inline && Enabled(env, "one_kernel") && i < emitted.size(); ++i) {
+      const size_t launches = emitted[i].plan.launches.size();
+      if (launches < 2) continue;
+      auto plan = Join(emitted[i], options_.kernel_dir);
+      if (plan.ok()) {
+        joined[i] = std::make_shared<PartitionPlan>(std::move(*plan));
+        notes[i] += fmt::format("; {} launches in one kernel", launches);
+      } else if (plan.status().code() == Code::kUnsupported) {
+        notes[i] += fmt::format("; {} launches one by one: {}", launches, plan.status().detail());
+      } else {
+        return plan.status();
+      }
+    }
     AssemblePrograms(all, options_.kernel_dir);
-    for (Emitted& one : emitted) {
+    for (size_t i = 0; i < emitted.size(); ++i) {
+      Emitted& one = emitted[i];
       auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
+      plan->run_inline = run_inline;
+      if (joined[i] != nullptr) {
+        joined[i]->run_inline = true;
+        joined[i]->separate = std::exchange(plan, joined[i]);
+      }
       units->kernel_of.merge(one.kernel_of);
       units->refused_kernels.merge(one.refused);
       units->launches += plan->launches.size();
       for (const Constant& c : plan->constants)
         units->constant_bytes += c.data ? c.data->size() : c.memory->bytes();
       units->calls.push_back(
-          {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes});
+          {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes, notes[i]});
       units->modules.push_back({{}, std::move(plan), "opencl"});
     }
     return Status();
@@ -118,25 +134,95 @@ class OpenClBackend : public Backend {
 
   Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
               const CompileEnv& env, LoadedUnits* units) override {
-    TIMCL_ASSIGN(std::shared_ptr<Session> session, Session::Create(device_));
+    std::map<Lane*, std::shared_ptr<Session>> sessions;
     for (const Call& call : calls) {
-      const auto plan = PlanOf(modules, call);
+      auto plan = PlanOf(modules, call);
+      Lane& lane = LaneOf(*plan);
+      std::shared_ptr<Session>& session = sessions[&lane];
+      if (session == nullptr) {
+        TIMCL_ASSIGN(session, Session::Create(lane.device));
+      }
       // Partitions share programs: the first that has one builds it, the others find it.
       BuiltPrograms programs;
       BuildStats stats;
-      const Status built = programs_.Build(plan->programs, env.dump_dir, &programs, &stats);
+      Status built = lane.programs->Build(plan->programs, env.dump_dir, &programs, &stats);
+      if (built.code() == Code::kKernelBuild && plan->separate != nullptr) {
+        // A kernel that cannot do without the work-items of OpenCL, or a wrong one.
+        base::Log("compile", base::LogLevel::kInfo, "one by one: {}", built.message());
+        plan = plan->separate;
+        built = lane.programs->Build(plan->programs, env.dump_dir, &programs, &stats);
+      }
       if (built.code() == Code::kKernelBuild)
         return FindCulprits(built, *plan->programs[programs.size()], modules, calls, env, units);
       TIMCL_TRY(built);
       units->programs_built += stats.built;
       units->programs_from_cache += stats.from_disk;
-      units->kernels.push_back(
-          std::make_unique<PartitionKernel>(session, plan, std::move(programs)));
+      if (plan->separate != nullptr) {
+        units->kernels.push_back(
+            std::make_unique<JoinedKernel>(session, plan, std::move(programs), lane.programs));
+      } else {
+        units->kernels.push_back(
+            std::make_unique<PartitionKernel>(session, plan, std::move(programs)));
+      }
     }
     return Status();
   }
 
  private:
+  /// A device with the programs that are built for it.
+  struct Lane {
+    Lane(const std::shared_ptr<Device>& opened, const ProgramCacheOptions& cache)
+        : device(opened), programs(std::make_shared<ProgramCache>(opened, cache)) {}
+    std::shared_ptr<Device> device;
+    std::shared_ptr<ProgramCache> programs;
+  };
+  Lane& LaneOf(const PartitionPlan& plan) { return plan.run_inline && inline_ ? *inline_ : main_; }
+
+  /// The passes, over all partitions of a graph.
+  Status EmitAll(const std::vector<GraphView>& parts, const CompileEnv& env, const Lane& lane,
+                 CompiledUnits* units, std::vector<Emitted>* emitted) {
+    kernels::Sources sources(options_.kernel_dir);
+    const DeviceCaps& caps = lane.device->caps();
+    const Wishes wishes = WishesOf(env);
+    for (const GraphView& part : parts) {
+      Unit unit;
+      TIMCL_TRY(Select(part, caps, &unit, wishes));
+      if (Enabled(env, "private_layouts")) TIMCL_TRY(ChooseForms(caps, &unit, wishes));
+      if (env.fuse) Fuse(&unit);
+      Convert(&unit);
+      if (env.alias) {
+        Alias(&unit);
+        PlacePieces(caps, &unit);
+      }
+      if (!env.dump_dir.empty())
+        Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted->size()), Print(unit));
+      TIMCL_ASSIGN(Emitted one, Emit(&unit, caps, &sources, wishes));
+      units->refusals.merge(unit.refusals);
+      emitted->push_back(std::move(one));
+    }
+    return Status();
+  }
+
+  /// Whether the graph runs on the inline device. One graph stays on one device: a change between
+  /// the two costs as much as the wake-up that it saves.
+  Result<bool> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
+                            std::string* note) {
+    const auto asked = env.options.find("inline");
+    const std::string choice = asked == env.options.end() ? "" : asked->second;
+    if (choice == "off" || choice == "on" || options_.inline_device == InlineDevice::kAllGraphs) {
+      *note = choice == "off" ? "main device, as asked for" : "inline device, as asked for";
+      return choice != "off";
+    }
+    CompiledUnits tried;
+    std::vector<Emitted> emitted;
+    TIMCL_TRY(EmitAll(parts, env, main_, &tried, &emitted));
+    std::vector<const PartitionPlan*> plans;
+    for (const Emitted& one : emitted) plans.push_back(&one.plan);
+    const RunEstimate estimate = EstimateRun(plans, main_.device->caps().compute_units);
+    *note = Describe(estimate, estimate.small());
+    return estimate.small();
+  }
+
   static std::shared_ptr<const PartitionPlan> PlanOf(const std::vector<CodeModule>& modules,
                                                      const Call& call) {
     return std::static_pointer_cast<const PartitionPlan>(modules[call.module].live);
@@ -149,7 +235,8 @@ class OpenClBackend : public Backend {
                       const CompileEnv& env, LoadedUnits* units) {
     std::map<const ProgramText*, Status> tried = {{&failed, failure}};
     for (const Call& call : calls) {
-      const auto plan = PlanOf(modules, call);
+      auto plan = PlanOf(modules, call);
+      if (plan->separate != nullptr) plan = plan->separate;
       for (const Launch& launch : plan->launches) {
         const KernelRef& kernel = plan->kernels[launch.variant];
         std::shared_ptr<const ProgramText> text = plan->programs[kernel.program];
@@ -162,7 +249,7 @@ class OpenClBackend : public Backend {
         if (first) {
           BuiltPrograms programs;
           BuildStats stats;
-          it->second = programs_.Build({text}, env.dump_dir, &programs, &stats);
+          it->second = LaneOf(*plan).programs->Build({text}, env.dump_dir, &programs, &stats);
         }
         if (!it->second.ok()) units->refusals.emplace(launch.op, it->second);
       }
@@ -173,7 +260,7 @@ class OpenClBackend : public Backend {
   /// Too large for the device is an error, not a refusal: the reference would take such an op and
   /// never end.
   Status CheckSizes(const OpView& op) const {
-    const uint64_t limit = device_->caps().max_allocation;
+    const uint64_t limit = main_.device->caps().max_allocation;
     for (size_t i = 0; i < op.num_inputs() + op.num_outputs(); ++i) {
       const bool input = i < op.num_inputs();
       const size_t index = input ? i : i - op.num_inputs();
@@ -190,8 +277,8 @@ class OpenClBackend : public Backend {
     return Status();
   }
 
-  std::shared_ptr<Device> device_;
-  ProgramCache programs_;
+  Lane main_;
+  std::optional<Lane> inline_;
   BackendOptions options_;
   std::string reason_;
   BackendInfo info_;
@@ -201,7 +288,8 @@ class OpenClBackend : public Backend {
 }  // namespace
 
 Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
-  TIMCL_ASSIGN(DeviceChoice choice, ChooseDevice(options.device, options.icd_vendors));
+  const bool inline_too = options.inline_device != InlineDevice::kOff && !options.as_discrete_gpu;
+  TIMCL_ASSIGN(DeviceChoice choice, ChooseDevice(options.device, options.icd_vendors, inline_too));
   DeviceCaps& caps = choice.entries[choice.index].caps;
   if (options.as_discrete_gpu) {
     caps.is_cpu = caps.shared_memory = false;
@@ -211,9 +299,21 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   ProgramCacheOptions cache;
   cache.cache_dir = options.cache_dir;
   cache.even_if_driver_caches = options.cache_even_if_driver_does;
+  std::string note;
   TIMCL_ASSIGN(std::shared_ptr<Device> device, Device::Open(choice.chosen()));
+  std::shared_ptr<Device> beside;
+  if (choice.beside.index) {
+    const DeviceEntry& entry = choice.entries[*choice.beside.index];
+    TIMCL_ASSIGN(beside, Device::Open(entry));
+    note = fmt::format(
+        "inline device for {}: {}",
+        options.inline_device == InlineDevice::kAllGraphs ? "all graphs" : "small graphs",
+        entry.caps.name);
+  } else if (inline_too) {
+    note = "no inline device: " + choice.beside.why_not;
+  }
   return std::shared_ptr<Backend>(
-      std::make_shared<OpenClBackend>(std::move(device), cache, options, choice.chosen().verdict));
+      std::make_shared<OpenClBackend>(device, beside, note, cache, options));
 }
 
 uint64_t MaxAllocationOf(const Backend& backend) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tim/vx/backend.h"
+#include "tim/vx/context.h"
 
 namespace tim::vx::opencl {
 
@@ -15,6 +16,8 @@ struct BackendOptions {
   std::string cache_dir;    // of program binaries; "" = none
   std::string kernel_dir;   // replaces built-in kernel sources by file name; "" = none
   std::string icd_vendors;  // value of OCL_ICD_VENDORS, for the message when there is no device
+  /// Whether graphs may run in the caller's thread, on a device beside the main one.
+  InlineDevice inline_device = InlineDevice::kOff;
   /// Kernels and copies as for a GPU with memory of its own, whatever the device is. For tests:
   /// these paths are then run where there is only a CPU.
   bool as_discrete_gpu = false;
@@ -31,7 +34,7 @@ struct BackendOptions {
 Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options);
 /// Bytes of its device's largest allocation.
 uint64_t MaxAllocationOf(const Backend& backend);
-/// Why its device was chosen.
+/// Why its device was chosen, and what became of an inline device that was asked for.
 std::string ReasonOf(const Backend& backend);
 
 }  // namespace tim::vx::opencl

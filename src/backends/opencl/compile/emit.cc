@@ -258,6 +258,7 @@ class Emitter {
     Arg arg;
     arg.kind = Arg::Kind::kScalar;
     arg.bytes = sizeof value;
+    arg.type_name = std::is_floating_point_v<T> ? "float" : "int";
     std::memcpy(arg.value.data(), &value, sizeof value);
     launch->args.push_back(arg);
   }

@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "backends/opencl/run/cl_error.h"
+#include "backends/opencl/run/inline_device.h"
 #include "backends/opencl/run/process.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -111,6 +112,7 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
 
 /// Lower is better.
 int RankOf(const DeviceEntry& e) {
+  if (e.beside) return 5;
   if (e.software_rasterizer) return 4;
   switch (e.type) {
     case DeviceType::kGpu:
@@ -124,8 +126,9 @@ int RankOf(const DeviceEntry& e) {
   return 3;
 }
 const char* RankName(int rank) {
-  constexpr const char* kNames[] = {"GPU or accelerator", "PoCL CPU device", "CPU device",
-                                    "device of another type", "software rasterizer"};
+  constexpr const char* kNames[] = {"GPU or accelerator",  "PoCL CPU device",
+                                    "CPU device",          "device of another type",
+                                    "software rasterizer", "device for small graphs"};
   return kNames[rank];
 }
 
@@ -239,7 +242,7 @@ const char* NameOf(DeviceType type) {
   return "other";
 }
 
-std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures) {
+std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures, bool inline_too) {
   std::vector<DeviceEntry> entries;
   std::vector<std::string> ignored;
   if (failures == nullptr) failures = &ignored;
@@ -256,6 +259,7 @@ std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures) {
     return entries;
   }
   for (const cl::Platform& platform : platforms) {
+    const NamePoclDevices names(platform, inline_too);
     std::vector<cl::Device> devices;
     const cl_int none = platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
     if (devices.empty()) {
@@ -266,6 +270,7 @@ std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures) {
     }
     for (const cl::Device& device : devices) entries.push_back(Describe(platform, device));
   }
+  FindInline(inline_too, &entries);
   return entries;
 }
 
@@ -335,11 +340,12 @@ Result<size_t> ChooseAmong(std::vector<DeviceEntry>* entries, const std::string&
   return best;
 }
 
-Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors) {
+Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors,
+                                  bool inline_too) {
   TIMCL_TRY(CheckProcess());
   DeviceChoice choice;
   std::vector<std::string> failures;
-  choice.entries = ListDevices(&failures);
+  choice.entries = ListDevices(&failures, inline_too);
   if (choice.entries.empty()) return NoDevice(failures, icd_vendors);
   auto index = ChooseAmong(&choice.entries, request);
   if (!index.ok()) {
@@ -348,6 +354,7 @@ Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string&
     return index.status();
   }
   choice.index = *index;
+  if (inline_too) choice.beside = ChooseInline(choice.entries, choice.index);
   for (size_t i = 0; i < choice.entries.size(); ++i) {
     base::Log("device", base::LogLevel::kDebug, "{} '{}': {}", i, choice.entries[i].caps.name,
               choice.entries[i].verdict);

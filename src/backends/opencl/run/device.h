@@ -4,6 +4,7 @@
 
 #include <CL/opencl.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct DeviceEntry {
   bool compiles_when_run = false;
   /// A CPU behind the face of a graphics driver (llvmpipe and its kin): right, but very slow.
   bool software_rasterizer = false;
+  /// Its kernels run in the thread that enqueues them; known only after somebody asked for such a
+  /// device.
+  bool runs_inline = false;
+  /// It is there because we asked for it (ListDevices, `inline_too`): behind all others, and chosen
+  /// only where it is named.
+  bool beside = false;
   bool usable = false;
   std::string why_not;  // what of the minimum it lacks
   std::string verdict;  // after a choice: one line, chosen or not and why
@@ -34,8 +41,11 @@ struct DeviceEntry {
 
 /// Every device of every platform, in the loader's order; the index of the list is the index that
 /// TIMCL_DEVICE and ContextOptions::device mean. `failures` receives what the loader and the
-/// drivers that are there answered instead of devices, with their own codes.
-std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures = nullptr);
+/// drivers that are there answered instead of devices, with their own codes. `inline_too`: also
+/// PoCL's device that runs kernels in the caller's thread, if nobody in the process asked PoCL for
+/// its devices before.
+std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures = nullptr,
+                                     bool inline_too = false);
 
 /// The choice as a pure function of the entries: `request` (an index or part of a device's or
 /// platform's name, whatever the case), else the first GPU or accelerator that is usable, else
@@ -43,16 +53,25 @@ std::vector<DeviceEntry> ListDevices(std::vector<std::string>* failures = nullpt
 /// when nothing fits.
 Result<size_t> ChooseAmong(std::vector<DeviceEntry>* entries, const std::string& request);
 
+/// The device beside the chosen one that runs kernels in the caller's thread; none: `why_not`.
+struct InlineChoice {
+  std::optional<size_t> index;
+  std::string why_not;
+};
+InlineChoice ChooseInline(const std::vector<DeviceEntry>& entries, size_t chosen);
+
 struct DeviceChoice {
   std::vector<DeviceEntry> entries;
   size_t index = 0;
+  InlineChoice beside;  // only where it was asked for
   const DeviceEntry& chosen() const { return entries[index]; }
 };
 /// ListDevices and ChooseAmong. Without any device the text of the error has the answers of the
 /// loader and the drivers, the driver files that the loader looked at, and what helps: another
 /// thing where a driver is there and fails than where there is none. `icd_vendors`: the value of
 /// OCL_ICD_VENDORS.
-Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors);
+Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors,
+                                  bool inline_too = false);
 
 /// An opened device: what the sessions of one Context share. Threads: any.
 class Device {

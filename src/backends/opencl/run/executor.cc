@@ -101,23 +101,6 @@ Result<Target> TargetOf(const kernel::Io& io, const Arg& arg, const std::string&
   return t;
 }
 
-/// Of the operands that a launch reads and writes.
-uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan) {
-  uint64_t bytes = 0;
-  for (const Arg& arg : launch.args) {
-    uint64_t once = arg.bytes;
-    if (arg.kind == Arg::Kind::kScalar || arg.kind == Arg::Kind::kLocal) continue;
-    if (arg.type.dtype != DataType::UNKNOWN) {
-      once = arg.type.bytes();
-    } else if (arg.kind == Arg::Kind::kConstant && plan.constants[arg.index].data != nullptr) {
-      once = plan.constants[arg.index].data->size();
-    }
-    const bool changes = arg.kind != Arg::Kind::kConstant && arg.writes;
-    bytes += (arg.reads ? once : 0) + (changes ? once : 0);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Status PartitionKernel::CheckLaunch(const Launch& launch, const cl::Kernel& kernel,

@@ -92,7 +92,14 @@ struct PartitionPlan {
   /// with memory of its own receives it only when its host_version() changed. Shorter or empty: not
   /// known, written in every run.
   std::vector<bool> host_inputs;
+  /// Made for the device that runs kernels in the caller's thread.
+  bool run_inline = false;
+  /// The launches that this plan's only one does as well; null: it is as they are.
+  std::shared_ptr<const PartitionPlan> separate = {};
 };
+
+/// Bytes of the operands that a launch reads and writes.
+uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_RUN_PLAN_H_

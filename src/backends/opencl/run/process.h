@@ -33,6 +33,7 @@ class BinaryTurn {
   bool granted() const { return granted_; }
 
  private:
+  static void Done();
   bool granted_;
 };
 

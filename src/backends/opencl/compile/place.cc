@@ -1,0 +1,55 @@
+// Estimates behind the choice of a device: see place.h.
+#include "backends/opencl/compile/place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tim::vx::opencl {
+namespace {
+
+// Measured with bench/small_bench on two Zen 4 cores under PoCL 3.1. They only have to be right to
+// a factor of two: near the border both devices take about as long.
+constexpr double kWakeUp = 30;         // us, once per partition: enqueue + clFinish of nothing
+constexpr double kLaunch = 2.2;        // us, each launch in a chain
+constexpr double kLateThreads = 25;    // us before the other threads join a launch
+constexpr double kInlineLaunch = 0.6;  // us, each launch in the caller's thread
+// Of one core: what matrix products, convolutions and pooling, which say their flops, do at least;
+// the second one where they wait for weights from the cache.
+constexpr double kFlopsPerUs = 25e3, kFlopsBytesPerUs = 40e3;
+constexpr double kBytesPerUs = 4e3;  // read and written by kernels that do not say their flops
+constexpr double kLeast = 0.05;      // us, any launch
+
+/// Microseconds of one core.
+double WorkOf(const Launch& launch, const PartitionPlan& plan) {
+  const auto bytes = static_cast<double>(BytesOf(launch, plan));
+  if (launch.flops <= 0) return std::max(kLeast, bytes / kBytesPerUs);
+  return std::max({kLeast, bytes / kFlopsBytesPerUs, launch.flops / kFlopsPerUs});
+}
+
+}  // namespace
+
+RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t threads) {
+  RunEstimate e;
+  const double others = std::max(1u, threads);
+  for (const PartitionPlan* plan : plans) {
+    e.main += kWakeUp;
+    for (const Launch& launch : plan->launches) {
+      const double work = WorkOf(launch, *plan);
+      const double late = std::min(work, kLateThreads);
+      e.work += work;
+      e.main += kLaunch + late + (work - late) / others;
+      e.in_caller += kInlineLaunch + work;
+    }
+  }
+  return e;
+}
+
+std::string Describe(const RunEstimate& e, bool run_inline) {
+  return fmt::format(
+      "{} device: about {:.0f} us of work, which takes {:.0f} us in the caller's "
+      "thread and {:.0f} us on the main device",
+      run_inline ? "inline" : "main", e.work, e.in_caller, e.main);
+}
+
+}  // namespace tim::vx::opencl

@@ -1,0 +1,27 @@
+// Which device a graph runs on: the main one, whose threads have to be woken, or the one that runs
+// kernels in the caller's thread.
+#ifndef TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_
+#define TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_
+
+#include <string>
+#include <vector>
+
+#include "backends/opencl/run/plan.h"
+
+namespace tim::vx::opencl {
+
+/// Microseconds of a Run, estimated.
+struct RunEstimate {
+  double work = 0;       // of one core on the kernels alone
+  double main = 0;       // on the main device, wake-ups included
+  double in_caller = 0;  // on the inline device
+  bool small() const { return in_caller < main; }
+};
+/// `plans`: the partitions of one graph. `threads`: of the main device.
+RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t threads);
+
+/// "inline device: about 3 us in the caller's thread against 41 us on the main device".
+std::string Describe(const RunEstimate& estimate, bool run_inline);
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_

@@ -1,0 +1,118 @@
+// Join: what may be one kernel, its text and the table of its steps.
+#include "backends/opencl/compile/join.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace tim::vx::opencl {
+namespace {
+
+using testing::HasSubstr;
+
+Arg ArgOf(Arg::Kind kind, size_t index = 0, size_t bytes = 0) {
+  Arg a;
+  a.kind = kind, a.index = index, a.bytes = bytes;
+  return a;
+}
+Arg Number(const char* type, int32_t bits) {
+  Arg a = ArgOf(Arg::Kind::kScalar, 0, sizeof bits);
+  a.type_name = type;
+  std::memcpy(a.value.data(), &bits, sizeof bits);
+  return a;
+}
+
+/// in -> scratch + 128 by the first function, scratch + 128 -> out by the second one.
+Emitted TwoSteps() {
+  Emitted e;
+  e.variants = {{"KERNEL(one)(IN(X)) {}\n", "one", "one.cl", ""},
+                {"KERNEL(two)(IN(X)) {}\n", "two", "two.cl", ""}};
+  e.plan.scratch_bytes = 256;
+  Constant c;
+  c.data = std::make_shared<std::vector<std::byte>>(12);
+  e.plan.constants = {c, c};
+  Arg between = ArgOf(Arg::Kind::kInternal, 0, 64);
+  between.offset = 128;
+  Launch one, two;
+  one.args = {ArgOf(Arg::Kind::kInput), ArgOf(Arg::Kind::kConstant, 1), between, Number("int", 7)};
+  one.global = {5, 1, 1}, one.local = {16, 1, 1};
+  two.variant = 1;
+  two.args = {between, ArgOf(Arg::Kind::kConstant, 0), ArgOf(Arg::Kind::kOutput),
+              Number("float", 9)};
+  two.global = {2, 3, 4}, two.local = {1, 1, 1}, two.dims = 2;
+  e.plan.launches = {one, two};
+  return e;
+}
+
+TEST(Join, OneLaunchOverATableOfSteps) {
+  const auto plan = Join(TwoSteps(), "");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_EQ(plan->launches.size(), 1u);
+  EXPECT_EQ(plan->scratch_bytes, 256u);
+  // In, scratch, out, constants, table, number of steps.
+  const std::vector<Arg>& args = plan->launches[0].args;
+  ASSERT_EQ(args.size(), 6u);
+  EXPECT_EQ(args[0].kind, Arg::Kind::kInput);
+  EXPECT_EQ(args[1].kind, Arg::Kind::kInternal);
+  EXPECT_EQ(args[1].offset, 0u);
+  EXPECT_EQ(args[1].bytes, 256u);
+  EXPECT_EQ(args[2].kind, Arg::Kind::kOutput);
+  ASSERT_EQ(plan->constants.size(), 2u);
+  EXPECT_EQ(plan->constants[0].data->size(), 256u) << "each from a multiple of 128 bytes on";
+  std::vector<int32_t> table(plan->constants[1].data->size() / 4);
+  std::memcpy(table.data(), plan->constants[1].data->data(), plan->constants[1].data->size());
+  EXPECT_EQ(table, (std::vector<int32_t>{0, 16, 1, 1, 1, 0,   0, 0,   2, 128, 7,  //
+                                         1, 2,  3, 1, 2, 128, 0, 128, 3, 0,   9}));
+  const ProgramText& text = *plan->programs.at(0);
+  EXPECT_EQ(text.functions, std::vector<std::string>{"timcl_steps"});
+  EXPECT_THAT(text.source, HasSubstr("const int a3 = step[10]"));
+  EXPECT_THAT(text.source, HasSubstr("const float a3 = as_float(step[10])"));
+  EXPECT_THAT(text.source, HasSubstr("two_v1(x, y, z, n0, n1, n2, a0, a1, a2, a3)"));
+}
+
+TEST(Join, TheTextKnowsNoSizes) {
+  Emitted other = TwoSteps();
+  other.plan.launches[0].global = {77, 1, 1};
+  other.plan.launches[0].args[3] = Number("int", 8);
+  other.plan.launches.push_back(other.plan.launches[0]);
+  EXPECT_EQ(Join(other, "")->programs[0]->source, Join(TwoSteps(), "")->programs[0]->source);
+}
+
+TEST(Join, RefusesWithTheReason) {
+  const auto why = [](const Emitted& e) {
+    const Status status = Join(e, "").status();
+    EXPECT_EQ(status.code(), Code::kUnsupported);
+    return status.detail();
+  };
+  Emitted e = TwoSteps();
+  e.plan.launches.pop_back();
+  EXPECT_EQ(why(e), "there is one launch");
+  e = TwoSteps();
+  e.variants[1].user = true, e.plan.launches[1].label = "Mine#2";
+  EXPECT_EQ(why(e), "Mine#2 is a kernel of the user's");
+  e = TwoSteps();
+  e.plan.launches[0].args.push_back(ArgOf(Arg::Kind::kLocal));
+  EXPECT_THAT(why(e), HasSubstr("has local memory"));
+  e = TwoSteps();
+  e.plan.launches[0].args.push_back(ArgOf(Arg::Kind::kPersistent));
+  EXPECT_THAT(why(e), HasSubstr("works on an image"));
+  e = TwoSteps();
+  e.variants.resize(33, e.variants[0]);
+  EXPECT_EQ(why(e), "33 different kernels, and 32 is the most");
+  e = TwoSteps();
+  e.plan.constants[0].data = std::make_shared<std::vector<std::byte>>((size_t{8} << 20) + 1);
+  EXPECT_EQ(why(e), "more than 8 MiB of constants");
+  e = TwoSteps();
+  for (size_t i = 0; i < 100; ++i)
+    e.plan.launches[0].args.push_back(ArgOf(Arg::Kind::kOutput, i + 1));
+  EXPECT_EQ(why(e), "more than 100 inputs and outputs");
+  e = TwoSteps();
+  e.plan.launches[0].global = {size_t{1} << 31, 1, 1};
+  EXPECT_EQ(why(e), "a step needs numbers of more than 32 bits");
+}
+
+}  // namespace
+}  // namespace tim::vx::opencl

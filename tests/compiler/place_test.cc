@@ -1,0 +1,51 @@
+// The estimate that decides between the main device and the caller's thread.
+#include "backends/opencl/compile/place.h"
+
+#include <gtest/gtest.h>
+
+namespace tim::vx::opencl {
+namespace {
+
+/// `launches` of `flops` over `bytes` each.
+PartitionPlan PlanOf(size_t launches, double flops, size_t bytes) {
+  PartitionPlan plan;
+  Launch launch;
+  launch.flops = flops;
+  Arg arg;
+  arg.kind = Arg::Kind::kInternal, arg.bytes = bytes, arg.writes = false;
+  launch.args = {arg};
+  plan.launches.assign(launches, launch);
+  return plan;
+}
+bool Small(const PartitionPlan& plan, uint32_t threads = 2) {
+  return EstimateRun({&plan}, threads).small();
+}
+
+TEST(Place, WhatAWakeUpCostsDecides) {
+  EXPECT_TRUE(Small(PlanOf(1, 1e6, 1000)));     // 40 us
+  EXPECT_FALSE(Small(PlanOf(1, 4e6, 1000)));    // 160 us, which two threads do in 95
+  EXPECT_TRUE(Small(PlanOf(1, 4e6, 1000), 1));  // nobody to share them with
+  // Launches that are too short for the others to join: as many as there are.
+  EXPECT_TRUE(Small(PlanOf(1000, 1e5, 1000)));
+  EXPECT_FALSE(Small(PlanOf(1000, 3e6, 1000)));
+}
+
+TEST(Place, BytesCountWhereTheFlopsAreNotKnown) {
+  EXPECT_TRUE(Small(PlanOf(1, 0, 100 << 10)));
+  EXPECT_FALSE(Small(PlanOf(1, 0, 1 << 20)));
+  EXPECT_TRUE(Small(PlanOf(1, 1, 1 << 20))) << "weights of a product are read as fast as they come";
+  EXPECT_FALSE(Small(PlanOf(1, 1, 8 << 20)));
+}
+
+TEST(Place, EachPartitionWakesTheOthersUp) {
+  const PartitionPlan plan = PlanOf(1, 3e6, 1000);
+  EXPECT_FALSE(EstimateRun({&plan}, 2).small());
+  const RunEstimate one = EstimateRun({&plan}, 2), two = EstimateRun({&plan, &plan}, 2);
+  EXPECT_DOUBLE_EQ(two.main, 2 * one.main);
+  EXPECT_DOUBLE_EQ(two.work, 2 * one.work);
+  EXPECT_NE(Describe(one, false).find("main device: about 120 us of work"), std::string::npos)
+      << Describe(one, false);
+}
+
+}  // namespace
+}  // namespace tim::vx::opencl
