@@ -184,53 +184,58 @@ class Joiner {
     std::string memories;
     for (size_t m = 1; m <= memory_of_.size(); ++m)
       memories += fmt::format("global char* m{}, ", m);
+    text += "\n#line 1 \"all steps\"\n";
+    for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
-        "\n#line 1 \"all steps\"\n"
         "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
         "void {}({}global char* m0, global const int* step, int steps) {{\n"
-        "  global char* const memory[] = {{",
+        "  global char* memory[] = {{",
         kEntry, memories);
     for (size_t m = 0; m <= memory_of_.size(); ++m) text += fmt::format("{}m{}", m ? ", " : "", m);
     text +=
         "};\n"
         "  for (int s = 0; s < steps; ++s) {\n"
-        "    const int n0 = step[1], n1 = step[2], n2 = step[3];\n"
         "    switch (step[0]) {\n";
-    for (size_t v = 0; v < variants_.size(); ++v) text += CaseOf(v, texts[v]);
+    for (size_t v = 0; v < variants_.size(); ++v)
+      text += fmt::format("      case {0}: step = timcl_step{0}(memory, step); break;\n", v);
     return text + "    }\n  }\n}\n";
   }
 
-  std::string CaseOf(size_t variant, const kernels::VariantText& text) const {
+  /// A function that does one step of a variant and returns where the next one stands. Not inlined:
+  /// PoCL compiles a kernel several times, a function once.
+  std::string StepOf(size_t variant, const kernels::VariantText& text) const {
     const Launch* launch = nullptr;  // all of one function have the same parameters
     for (const Launch& l : from_.launches) {
       if (l.variant == variant) launch = &l;
     }
-    if (launch == nullptr) return "";
-    std::string body = fmt::format("    case {}: {{\n", variant), call;
+    std::string body, call;
     size_t at = 4;
-    for (size_t k = 0; k < launch->args.size(); ++k) {
+    for (size_t k = 0; launch != nullptr && k < launch->args.size(); ++k) {
       const Arg& arg = launch->args[k];
       if (arg.kind != Arg::Kind::kScalar) {
-        body += fmt::format("      global void* const a{} = memory[step[{}]] + step[{}];\n", k, at,
-                            at + 1);
+        body +=
+            fmt::format("  global void* const a{} = memory[step[{}]] + step[{}];\n", k, at, at + 1);
         at += 2;
       } else {
         const bool real = arg.type_name == "float";
-        body += fmt::format("      const {0} a{1} = {2}step[{3}]{4};\n", real ? "float" : "int", k,
+        body += fmt::format("  const {0} a{1} = {2}step[{3}]{4};\n", real ? "float" : "int", k,
                             real ? "as_float(" : "", at, real ? ")" : "");
         ++at;
       }
       call += fmt::format(", a{}", k);
     }
-    return body + fmt::format(
-                      "      for (int z = 0; z < n2; ++z)\n"
-                      "        for (int y = 0; y < n1; ++y)\n"
-                      "          for (int x = 0; x < n0; ++x)\n"
-                      "            {}(x, y, z, n0, n1, n2{});\n"
-                      "      step += {};\n"
-                      "      break;\n"
-                      "    }}\n",
-                      kernels::EntryName(text, variant), call, at);
+    return fmt::format(
+        "static __attribute__((noinline)) global const int* timcl_step{}(global char** memory,\n"
+        "                                                    global const int* step) {{\n"
+        "  const int n0 = step[1], n1 = step[2], n2 = step[3];\n"
+        "{}"
+        "  for (int z = 0; z < n2; ++z)\n"
+        "    for (int y = 0; y < n1; ++y)\n"
+        "      for (int x = 0; x < n0; ++x)\n"
+        "        {}(x, y, z, n0, n1, n2{});\n"
+        "  return step + {};\n"
+        "}}\n",
+        variant, body, kernels::EntryName(text, variant), call, at);
   }
 
   const PartitionPlan& from_;
