@@ -98,10 +98,15 @@ class OpenClBackend : public Backend {
     for (Emitted& one : emitted) all.push_back(&one);
     std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
     std::vector<std::string> notes(emitted.size(), why);
-    for (size_t i = 0; run_inline && Enabled(env, "one_kernel") && i < emitted.size(); ++i) {
+    const DeviceCaps& caps = (run_inline ? *inline_ : main_).device->caps();
+    // Threads of the main device are woken up once per run then, instead of once per launch.
+    const bool share = !run_inline && caps.register_tiles_pay && caps.shared_memory;
+    const size_t workers = share ? caps.compute_units : 1;
+    const bool join = (run_inline || workers > 1) && Enabled(env, "one_kernel");
+    for (size_t i = 0; join && i < emitted.size(); ++i) {
       const size_t launches = emitted[i].plan.launches.size();
       if (launches < 2) continue;
-      auto plan = Join(emitted[i], options_.kernel_dir);
+      auto plan = Join(emitted[i], options_.kernel_dir, workers);
       if (plan.ok()) {
         joined[i] = std::make_shared<PartitionPlan>(std::move(*plan));
         notes[i] += fmt::format("; {} launches in one kernel", launches);
@@ -117,7 +122,7 @@ class OpenClBackend : public Backend {
       auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
       plan->run_inline = run_inline;
       if (joined[i] != nullptr) {
-        joined[i]->run_inline = true;
+        joined[i]->run_inline = run_inline;
         joined[i]->separate = std::exchange(plan, joined[i]);
       }
       units->kernel_of.merge(one.kernel_of);

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "backends/opencl/compile/place.h"
 #include "base/checked.h"
 
 namespace tim::vx::opencl {
@@ -21,14 +23,30 @@ constexpr size_t kMaxFunctions = 32;
 constexpr size_t kMaxMemories = 100;
 /// Constants are copied to lie side by side. What reads more than this is no small graph.
 constexpr size_t kMaxConstantBytes = size_t{8} << 20;
+/// Of a plan for several workers, whose weights may be large: offsets have 31 bits.
+constexpr size_t kMaxSharedConstantBytes = size_t{1} << 30;
+/// Kernels that are no tiles count on the driver to put work-items side by side into vectors, which
+/// nobody does here.
+constexpr size_t kMaxScalarItems = size_t{1} << 14;
+/// Microseconds of one core that a worker takes at a time at least, and how often workers should
+/// come back for more.
+constexpr double kLeastShare = 0.5, kSharesPerWorker = 6;
+/// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
+/// fight for one line of the cache.
+constexpr size_t kCounterBytes = 256;
 constexpr size_t kAlignment = 128;
 
 class Joiner {
  public:
-  explicit Joiner(const Emitted& emitted) : from_(emitted.plan), variants_(emitted.variants) {}
+  Joiner(const Emitted& emitted, size_t workers)
+      : from_(emitted.plan), variants_(emitted.variants), workers_(workers) {}
 
   Result<PartitionPlan> Run(const std::string& kernel_dir) {
     TIMCL_TRY(Check());
+    size_t constant_bytes = 0;
+    for (const Constant& c : from_.constants)
+      constant_bytes += kAlignment + (c.memory ? c.memory->bytes() : c.data->size());
+    if (constant_bytes <= kMaxSharedConstantBytes) constants_.reserve(constant_bytes);
     launch_.label = fmt::format("{} steps in one kernel", from_.launches.size());
     launch_.kernel = "steps";
     launch_.local = {1, 1, 1};
@@ -42,6 +60,15 @@ class Joiner {
     count.bytes = sizeof steps;
     std::memcpy(count.value.data(), &steps, sizeof steps);
     launch_.args.push_back(count);
+    if (workers_ > 1) {
+      launch_.global = {workers_, 1, 1};
+      Arg counters;
+      counters.kind = Arg::Kind::kPersistent;
+      counters.bytes = kCounterBytes * (from_.launches.size() + 1);
+      launch_.args.push_back(counters);
+      plan_.persistent_bytes = counters.bytes;
+      plan_.zero_persistent = true;
+    }
 
     auto program = std::make_shared<ProgramText>();
     std::set<std::string> origins;
@@ -59,6 +86,49 @@ class Joiner {
 
  private:
   static constexpr const char* kEntry = "timcl_steps";
+  static constexpr const char* kLoop =
+      "  for (int z = 0; z < n2; ++z)\n"
+      "    for (int y = 0; y < n1; ++y)\n"
+      "      for (int x = 0; x < n0; ++x)\n"
+      "        {function}(x, y, z, n0, n1, n2{arguments});\n";
+  /// Work-items are claimed a share at a time, in order, so that neighbours find their data near.
+  static constexpr const char* kSharedLoop =
+      "  const int all = n0 * n1 * n2, share = step[4];\n"
+      "  for (int i; (i = atomic_add(counters, share)) < all;) {{\n"
+      "    const int end = min(i + share, all);\n"
+      "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
+      "    for (int k = i; k < end; ++k) {{\n"
+      "      {function}(x, y, z, n0, n1, n2{arguments});\n"
+      "      if (++x == n0) {{\n"
+      "        x = 0;\n"
+      "        if (++y == n1) y = 0, ++z;\n"
+      "      }}\n"
+      "    }}\n"
+      "    timcl_fence();\n"
+      "    atomic_add(counters + COUNTERS / 2, end - i);\n"
+      "  }}\n"
+      "  while (counters[COUNTERS / 2] < all) RELAX;\n"
+      "  timcl_fence();\n";
+  static constexpr const char* kShared = R"(
+#define COUNTERS 64
+#ifdef __x86_64__
+#define RELAX __asm__ volatile("pause")
+#else
+#define RELAX
+#endif
+// What was written before it is there before what is written after it, for the compiler too.
+static void timcl_fence(void) {
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+#ifdef __x86_64__
+  __asm__ volatile("" ::: "memory");
+#endif
+}
+// The last one to leave the plan makes all counters 0 again, for the next Run.
+static void timcl_end(volatile global int* counters, int steps) {
+  if (atomic_inc(counters) + 1 < (int)get_num_groups(0)) return;
+  for (int s = 0; s <= steps; ++s, counters -= COUNTERS) counters[0] = counters[COUNTERS / 2] = 0;
+}
+)";
 
   static Status No(std::string why) { return Status::Error(Code::kUnsupported, std::move(why)); }
 
@@ -69,6 +139,9 @@ class Joiner {
           fmt::format("{} different kernels, and {} is the most", variants_.size(), kMaxFunctions));
     }
     for (const Launch& launch : from_.launches) {
+      const size_t group = launch.local[0] * launch.local[1] * launch.local[2];
+      if (workers_ > 1 && group != 1 && ItemsOf(launch) > kMaxScalarItems)
+        return No(launch.label + " has many small work-items");
       if (variants_[launch.variant].user) return No(launch.label + " is a kernel of the user's");
       for (const Arg& arg : launch.args) {
         if (arg.kind == Arg::Kind::kLocal) return No(launch.label + " has local memory");
@@ -87,6 +160,7 @@ class Joiner {
       TIMCL_TRY(
           Put(used ? base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1)) : 1));
     }
+    if (workers_ > 1) TIMCL_TRY(Put(ShareOf(launch)));
     for (const Arg& arg : launch.args) {
       if (arg.kind == Arg::Kind::kScalar) {
         int32_t bits = 0;
@@ -100,6 +174,22 @@ class Joiner {
     }
     launch_.flops += launch.flops;
     return Status();
+  }
+
+  static size_t ItemsOf(const Launch& launch) {
+    size_t items = 1;
+    for (uint32_t d = 0; d < launch.dims; ++d)
+      items *= base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1));
+    return items;
+  }
+
+  /// Work-items that a worker takes at a time.
+  size_t ShareOf(const Launch& launch) const {
+    const double work = WorkOf(launch, from_);
+    const double shares =
+        std::min(kSharesPerWorker * static_cast<double>(workers_), work / kLeastShare);
+    const auto items = static_cast<double>(ItemsOf(launch));
+    return static_cast<size_t>(std::ceil(items / std::max(shares, 1.0)));
   }
 
   Status Put(size_t number) {
@@ -121,9 +211,9 @@ class Joiner {
         const auto* data =
             c.memory ? static_cast<const std::byte*>(c.memory->data()) : c.data->data();
         const size_t bytes = c.memory ? c.memory->bytes() : c.data->size();
-        if (bytes > kMaxConstantBytes || constants_.size() + bytes > kMaxConstantBytes) {
-          return No(fmt::format("more than {} MiB of constants", kMaxConstantBytes >> 20));
-        }
+        const size_t most = workers_ > 1 ? kMaxSharedConstantBytes : kMaxConstantBytes;
+        if (bytes > most || constants_.size() + bytes > most)
+          return No(fmt::format("more than {} MiB of constants", most >> 20));
         constants_.insert(constants_.end(), data, data + bytes);
         constants_.resize(base::AlignUp(constants_.size(), kAlignment));
       }
@@ -185,20 +275,28 @@ class Joiner {
     for (size_t m = 1; m <= memory_of_.size(); ++m)
       memories += fmt::format("global char* m{}, ", m);
     text += "\n#line 1 \"all steps\"\n";
+    if (workers_ > 1) text += kShared;
+    const char* const parameter = workers_ > 1 ? ", volatile global int* counters" : "";
+    const char* const argument = workers_ > 1 ? ", counters" : "";
     for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
         "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
-        "void {}({}global char* m0, global const int* step, int steps) {{\n"
+        "void {}({}global char* m0, global const int* step, int steps{}) {{\n"
         "  global char* memory[] = {{",
-        kEntry, memories);
+        kEntry, memories, parameter);
     for (size_t m = 0; m <= memory_of_.size(); ++m) text += fmt::format("{}m{}", m ? ", " : "", m);
     text +=
         "};\n"
         "  for (int s = 0; s < steps; ++s) {\n"
         "    switch (step[0]) {\n";
     for (size_t v = 0; v < variants_.size(); ++v)
-      text += fmt::format("      case {0}: step = timcl_step{0}(memory, step); break;\n", v);
-    return text + "    }\n  }\n}\n";
+      text += fmt::format("      case {0}: step = timcl_step{0}(memory, step{1}); break;\n", v,
+                          argument);
+    text += "    }\n";
+    if (workers_ > 1) text += "    counters += COUNTERS;\n";
+    text += "  }\n";
+    if (workers_ > 1) text += "  timcl_end(counters, steps);\n";
+    return text + "}\n";
   }
 
   /// A function that does one step of a variant and returns where the next one stands. Not inlined:
@@ -209,7 +307,7 @@ class Joiner {
       if (l.variant == variant) launch = &l;
     }
     std::string body, call;
-    size_t at = 4;
+    size_t at = workers_ > 1 ? 5 : 4;
     for (size_t k = 0; launch != nullptr && k < launch->args.size(); ++k) {
       const Arg& arg = launch->args[k];
       if (arg.kind != Arg::Kind::kScalar) {
@@ -226,20 +324,21 @@ class Joiner {
     }
     return fmt::format(
         "static __attribute__((noinline)) global const int* timcl_step{}(global char** memory,\n"
-        "                                                    global const int* step) {{\n"
+        "    global const int* step{}) {{\n"
         "  const int n0 = step[1], n1 = step[2], n2 = step[3];\n"
-        "{}"
-        "  for (int z = 0; z < n2; ++z)\n"
-        "    for (int y = 0; y < n1; ++y)\n"
-        "      for (int x = 0; x < n0; ++x)\n"
-        "        {}(x, y, z, n0, n1, n2{});\n"
+        "{}{}"
         "  return step + {};\n"
         "}}\n",
-        variant, body, kernels::EntryName(text, variant), call, at);
+        variant, workers_ > 1 ? ", volatile global int* counters" : "", body,
+        fmt::format(fmt::runtime(workers_ > 1 ? kSharedLoop : kLoop),
+                    fmt::arg("function", kernels::EntryName(text, variant)),
+                    fmt::arg("arguments", call)),
+        at);
   }
 
   const PartitionPlan& from_;
   const std::vector<Variant>& variants_;
+  const size_t workers_;
   PartitionPlan plan_;
   Launch launch_;
   std::vector<int32_t> table_;
@@ -250,8 +349,8 @@ class Joiner {
 
 }  // namespace
 
-Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir) {
-  return Joiner(emitted).Run(kernel_dir);
+Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir, size_t workers) {
+  return Joiner(emitted, workers).Run(kernel_dir);
 }
 
 }  // namespace tim::vx::opencl

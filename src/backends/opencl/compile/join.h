@@ -1,5 +1,5 @@
-// Join: all launches of a partition as one, for a device of one thread, where a launch costs half a
-// microsecond however little it does.
+// Join: all launches of a partition as one. On a device of one thread a launch costs half a
+// microsecond however little it does; on one of several, each launch wakes them up again.
 #ifndef TIMCL_BACKENDS_OPENCL_COMPILE_JOIN_H_
 #define TIMCL_BACKENDS_OPENCL_COMPILE_JOIN_H_
 
@@ -13,7 +13,11 @@ namespace tim::vx::opencl {
 /// work-item by work-item. Its text depends on the functions alone, not on shapes or the number of
 /// steps, and each function is compiled once. kUnsupported, with the reason: users' kernels, local
 /// memory, one launch, or more than such a kernel may hold.
-Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir);
+/// `workers` > 1: so many work-groups share the work-items of each step, a few at a time, and wait
+/// for each other's before the next. Whoever waits, waits for work-items that a running work-group
+/// has begun, never for a work-group to start: one alone gets everything done.
+Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir,
+                           size_t workers = 1);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_COMPILE_JOIN_H_

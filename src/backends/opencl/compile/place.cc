@@ -20,14 +20,13 @@ constexpr double kFlopsPerUs = 25e3, kFlopsBytesPerUs = 40e3;
 constexpr double kBytesPerUs = 4e3;  // read and written by kernels that do not say their flops
 constexpr double kLeast = 0.05;      // us, any launch
 
-/// Microseconds of one core.
+}  // namespace
+
 double WorkOf(const Launch& launch, const PartitionPlan& plan) {
   const auto bytes = static_cast<double>(BytesOf(launch, plan));
   if (launch.flops <= 0) return std::max(kLeast, bytes / kBytesPerUs);
   return std::max({kLeast, bytes / kFlopsBytesPerUs, launch.flops / kFlopsPerUs});
 }
-
-}  // namespace
 
 RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t threads) {
   RunEstimate e;

@@ -20,6 +20,9 @@ struct RunEstimate {
 /// `plans`: the partitions of one graph. `threads`: of the main device.
 RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t threads);
 
+/// Microseconds of one core, estimated.
+double WorkOf(const Launch& launch, const PartitionPlan& plan);
+
 /// "inline device: about 3 us in the caller's thread against 41 us on the main device".
 std::string Describe(const RunEstimate& estimate, bool run_inline);
 

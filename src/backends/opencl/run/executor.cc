@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -175,6 +176,7 @@ Status PartitionKernel::Prepare(const kernel::Io& io) {
       }
     }
   }
+  if (plan_->zero_persistent) std::memset(io_.persistent.Data(), 0, plan_->persistent_bytes);
   if (session_->device().entry().compiles_when_run) TIMCL_TRY(Rehearse());
   TIMCL_TRY(session_->Finish());  // of headers that were sent
   prepared_ = true;
@@ -332,8 +334,7 @@ Status PartitionKernel::AddBinding(const kernel::Io& io, size_t launch_index, si
   b.offset = target.offset;
   b.bytes = target.bytes;
   b.image = image;
-  b.room =
-      arg.kind == Arg::Kind::kPersistent && arg.has_header_room && target.offset >= kHeader;
+  b.room = arg.kind == Arg::Kind::kPersistent && arg.has_header_room && target.offset >= kHeader;
   b.reads = arg.reads;
   b.writes = arg.writes;
   if (image) {

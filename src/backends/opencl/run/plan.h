@@ -94,6 +94,8 @@ struct PartitionPlan {
   std::vector<bool> host_inputs;
   /// Made for the device that runs kernels in the caller's thread.
   bool run_inline = false;
+  /// The persistent memory is zeros before the first run.
+  bool zero_persistent = false;
   /// The launches that this plan's only one does as well; null: it is as they are.
   std::shared_ptr<const PartitionPlan> separate = {};
 };
