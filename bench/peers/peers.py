@@ -182,19 +182,25 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def model_digest(net, kind):
+    """Changes with all that a model is made from."""
+    environment, script = BUILDERS[kind]
+    digest = hashlib.sha256(json.dumps([net.text[key] for key in ("int8", "inputs", "outputs", "tensors", "layers", "ranges")]).encode())
+    sources = [HERE / "network.py", pathlib.Path(networks.__file__), HERE / script, BUILD / f"env-{environment}/requirements"]
+    for source in sources + ([HERE / "build_onnx.py"] if kind == "ncnn" else []):
+        digest.update(source.read_bytes() if source.exists() else b"")
+    return digest.hexdigest()
+
+
 def prepare(net, kinds):
-    """Builds the models that are not there yet: {kind: why it failed}. A folder is valid for one text of the network and of the builders."""
+    """Builds the models that are not there yet: their folder, and {kind: why it failed}."""
     folder, failed = BUILD / "models" / net.name, {}
     folder.mkdir(parents=True, exist_ok=True)
-    sources = [net.path, HERE / "network.py", pathlib.Path(networks.__file__)]
     for kind, (environment, script) in BUILDERS.items():
         if kind not in kinds and not (kind == "onnx" and "ncnn" in kinds):
             continue
-        stamp, digest = folder / f"{kind}.stamp", hashlib.sha256()
-        needs = [*sources, HERE / script, *([HERE / "build_onnx.py"] if kind == "ncnn" else []), BUILD / f"env-{environment}/requirements"]
-        for source in needs:
-            digest.update(source.read_bytes() if source.exists() else b"")
-        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        stamp, digest = folder / f"{kind}.stamp", model_digest(net, kind)
+        if stamp.exists() and stamp.read_text() == digest:
             continue
         say(f"{net.name}: building {kind} models")
         stamp.unlink(missing_ok=True)
@@ -202,7 +208,7 @@ def prepare(net, kinds):
         try:
             with open(log, "wb") as out:
                 subprocess.run([python(environment), HERE / script, net.path, folder], stdout=out, stderr=out, check=True, timeout=900)
-            stamp.write_text(digest.hexdigest())
+            stamp.write_text(digest)
         except (OSError, subprocess.SubprocessError) as error:
             last = (log.read_text("utf-8", "replace").strip().splitlines() or [str(error)])[-1]
             failed[kind] = f"no model: {' '.join(last.split())[:250]}"
@@ -313,12 +319,11 @@ def compare(net, dtype, peers, settings):
     finally:
         for engine in engines.values():
             engine.close()
-    one, one_failed = {}, {}
+    one = {}
     if settings.one_thread:
         engines = start(settings.cpus[:1], False)
-        engines = {name: engine for name, engine in engines.items() if name not in failed} | {}
         try:
-            one, one_failed = take_turns(engines, max(2, settings.rounds // 2), settings.seconds)
+            one, _ = take_turns(engines, max(2, settings.rounds // 2), settings.seconds)
         finally:
             for engine in engines.values():
                 engine.close()
