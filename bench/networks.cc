@@ -71,6 +71,7 @@ const std::map<std::string, OpFields>& Ops() {
       {"resize_nearest", {1, 4, {"factor"}}},
       {"leaky_relu", {1, 0, {"alpha"}}},
       {"sigmoid", {1, 0, {}}},
+      {"tanh", {1, 0, {}}},
       {"gelu", {1, 0, {}}},
       {"scale", {1, 0, {"factor"}}},
       {"softmax", {1, 0, {}}},
@@ -257,8 +258,9 @@ Result<Network> Read(const json& root, const std::string& file) {
   in.Read("inputs", &network.inputs);
   in.Read("outputs", &network.outputs);
   TIMCL_TRY(in.status());
-  if (network.int8 != "all" && network.int8 != "dense" && network.int8 != "lstm")
-    in.Fail("int8", "is '" + network.int8 + "': all, dense or lstm");
+  if (network.int8 != "all" && network.int8 != "dense" && network.int8 != "lstm" &&
+      network.int8 != "none")
+    in.Fail("int8", "is '" + network.int8 + "': all, dense, lstm or none");
   const json* const tensors = in.Find("tensors");
   const json* const layers = in.Find("layers");
   if (in.ok() && !tensors->is_object()) in.Fail("tensors", "is no object");
@@ -779,6 +781,8 @@ class Builder {
       made = Make<ops::LeakyRelu>(layer, static_cast<float>(layer.alpha));
     } else if (op == "sigmoid") {
       made = Make<ops::Sigmoid>(layer);
+    } else if (op == "tanh") {
+      made = Make<ops::Tanh>(layer);
     } else if (op == "gelu") {
       made = Make<ops::Gelu>(layer, false);
     } else if (op == "scale") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures our networks beside other runtimes, on the same two cores, in one run: ONNX Runtime, OpenVINO, LiteRT, ncnn.
 #   scripts/peers.sh [--quick] [--network NAME]... [--dtype fp32|int8|relaxed]... [--peer NAME]...     (--help: all options)
-# Their Python environments (3 GB, from PyPI) and models are made under build/peers and kept. Prints a table, writes build/peers.json
+# Their Python environments (from PyPI) and models, 5 GB in all, are made under build/peers and kept. Prints a table, writes build/peers.json
 # and build/peers.svg. docs/peers.md explains the figures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

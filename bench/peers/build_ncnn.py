@@ -176,6 +176,10 @@ def main(path, folder):
     net = Network(path)
     recurrent(net, folder) if any(layer["op"] == "lstm" for layer in net.layers) else convert(folder)
     layers = [Layer(line) for line in (folder / "fp32.param").read_text().splitlines()[2:] if line.strip()]
+    for layer in layers:
+        if layer.type == "Softmax":  # all of ours are over the last dimension; pnnx counts the batch where nothing else tells it apart
+            layer.params["0"] = -1
+    write_param(folder / "fp32.param", layers)
     if net.int8 == "none":
         return
     wanted = [layer.bottoms[0] for layer in layers if layer.type in ("Convolution", "ConvolutionDepthWise", "InnerProduct")]

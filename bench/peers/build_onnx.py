@@ -195,11 +195,13 @@ def main(path, folder):
     folder.mkdir(parents=True, exist_ok=True)
     net = Network(path)
     onnx.save(Builder(net, "fp32").model(), folder / "fp32.onnx")
-    if net.int8 == "lstm":
-        # ONNX Runtime has an int8 LSTM, which takes float activations and int8 weights. OpenVINO's plugin does not compile what its own
-        # quantizer makes of an LSTM ("expects Constant for port 5"), so it gets the model with int8 sequences around a float LSTM.
+    if net.int8 in ("dense", "lstm"):
+        # Between float layers ONNX Runtime keeps weights dequantized unless the inputs' scales are found while the model runs, which is also how
+        # its LSTM works: its own quantizer's dynamic form. OpenVINO's plugin does not compile what OpenVINO's quantizer makes of an LSTM
+        # ("expects Constant for port 5"), so it gets int8 sequences around a float LSTM.
         from onnxruntime.quantization import QuantType, quantize_dynamic
-        quantize_dynamic(folder / "fp32.onnx", folder / "int8.onnx", op_types_to_quantize=["LSTM"], weight_type=QuantType.QInt8)
+        quantize_dynamic(folder / "fp32.onnx", folder / "int8.onnx", op_types_to_quantize=["LSTM" if net.int8 == "lstm" else "MatMul"],
+                         per_channel=net.int8 == "dense", weight_type=QuantType.QInt8)
         onnx.save(Builder(net, "int8").model(), folder / "int8-openvino.onnx")
     elif net.int8 != "none":
         onnx.save(Builder(net, "int8").model(), folder / "int8.onnx")

@@ -182,19 +182,25 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def model_digest(net, kind):
+    """Changes with all that a model is made from."""
+    environment, script = BUILDERS[kind]
+    digest = hashlib.sha256(json.dumps([net.text[key] for key in ("int8", "inputs", "outputs", "tensors", "layers", "ranges")]).encode())
+    sources = [HERE / "network.py", pathlib.Path(networks.__file__), HERE / script, BUILD / f"env-{environment}/requirements"]
+    for source in sources + ([HERE / "build_onnx.py"] if kind == "ncnn" else []):
+        digest.update(source.read_bytes() if source.exists() else b"")
+    return digest.hexdigest()
+
+
 def prepare(net, kinds):
-    """Builds the models that are not there yet: {kind: why it failed}. A folder is valid for one text of the network and of the builders."""
+    """Builds the models that are not there yet: their folder, and {kind: why it failed}."""
     folder, failed = BUILD / "models" / net.name, {}
     folder.mkdir(parents=True, exist_ok=True)
-    sources = [net.path, HERE / "network.py", pathlib.Path(networks.__file__)]
     for kind, (environment, script) in BUILDERS.items():
         if kind not in kinds and not (kind == "onnx" and "ncnn" in kinds):
             continue
-        stamp, digest = folder / f"{kind}.stamp", hashlib.sha256()
-        needs = [*sources, HERE / script, *([HERE / "build_onnx.py"] if kind == "ncnn" else []), BUILD / f"env-{environment}/requirements"]
-        for source in needs:
-            digest.update(source.read_bytes() if source.exists() else b"")
-        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        stamp, digest = folder / f"{kind}.stamp", model_digest(net, kind)
+        if stamp.exists() and stamp.read_text() == digest:
             continue
         say(f"{net.name}: building {kind} models")
         stamp.unlink(missing_ok=True)
@@ -202,7 +208,7 @@ def prepare(net, kinds):
         try:
             with open(log, "wb") as out:
                 subprocess.run([python(environment), HERE / script, net.path, folder], stdout=out, stderr=out, check=True, timeout=900)
-            stamp.write_text(digest.hexdigest())
+            stamp.write_text(digest)
         except (OSError, subprocess.SubprocessError) as error:
             last = (log.read_text("utf-8", "replace").strip().splitlines() or [str(error)])[-1]
             failed[kind] = f"no model: {' '.join(last.split())[:250]}"
@@ -223,28 +229,38 @@ def reference(net, folder, cpus):
         return [stored[str(i)] for i in range(len(stored.files))]
 
 
-def take_turns(engines, rounds, seconds):
-    """{name: (all wall times, CPU time per run of each round)}; `seconds` is about what one turn takes."""
-    counts, found, failed = {}, {name: ([], []) for name in engines}, {}
-    for turn in range(rounds + 1):
+def take_turns(engines, rounds, seconds, peak):
+    """({name: (all wall times, CPU time per run of each round)}, {name: why it failed}); `seconds` is about what one turn takes.
+
+    The peak is measured in every round: one in which it is low was disturbed and is repeated, up to three times as many rounds in all.
+    """
+    counts, found, failed, taken = {}, {name: ([], []) for name in engines}, {}, []
+    for turn in range(3 * rounds + 1):
+        before, this = peak.measure(), {}
         for name, engine in engines.items():
             if name in failed:
                 continue
             try:
-                walls, cpu = engine.run(counts.get(name, 3))
+                this[name] = engine.run(counts.get(name, 3))
             except Failure as failure:
                 failed[name] = str(failure)
                 continue
-            if turn:
-                found[name][0].extend(walls)
-                found[name][1].append(cpu)
-            else:  # warms up and says how long a run takes
-                counts[name] = max(2, min(2000, round(seconds * 1e3 / max(min(walls), 1e-3))))
+            if not turn:  # warms up and says how long a run takes
+                counts[name] = max(2, min(2000, round(seconds * 1e3 / max(min(this[name][0]), 1e-3))))
             time.sleep(PAUSE)
-    return found, failed
+        if turn:
+            taken.append((min(before, peak.measure()), this))
+        if sum(peak.is_quiet(rate) for rate, _ in taken) >= rounds:
+            break
+    quiet = [this for rate, this in taken if peak.is_quiet(rate)]
+    for this in quiet or [this for _, this in taken]:
+        for name, (walls, cpu) in this.items():
+            found[name][0].extend(walls)
+            found[name][1].append(cpu)
+    return found, failed, len(quiet)
 
 
-def compare(net, dtype, peers, settings):
+def compare(net, dtype, peers, settings, peak):
     """The rows of one network in one dtype."""
     folder, no_model = prepare(net, {peer.kind for peer in peers})
     rows = {peer.name: {"network": net.name, "dtype": dtype, "peer": peer.name, "peer_ms": None, "ours_ms": None, "ratio": None,
@@ -309,16 +325,17 @@ def compare(net, dtype, peers, settings):
             compiled = engines["ours"].about
             for row in rows.values():
                 row.update({key: compiled[key] for key in ("steps", "launches", "compile_ms", "first_run_ms") if key in compiled})
-        found, failed = take_turns(engines, settings.rounds, settings.seconds)
+        found, failed, quiet = take_turns(engines, settings.rounds, settings.seconds, peak)
+        for row in rows.values():
+            row["quiet_rounds"] = quiet
     finally:
         for engine in engines.values():
             engine.close()
-    one, one_failed = {}, {}
+    one = {}
     if settings.one_thread:
         engines = start(settings.cpus[:1], False)
-        engines = {name: engine for name, engine in engines.items() if name not in failed} | {}
         try:
-            one, one_failed = take_turns(engines, max(2, settings.rounds // 2), settings.seconds)
+            one, _, _ = take_turns(engines, max(2, settings.rounds // 2), settings.seconds, peak)
         finally:
             for engine in engines.values():
                 engine.close()
@@ -350,16 +367,23 @@ def finish(row, net, peer, ours, plain, peer_one, ours_one):
 
 
 class Peak:
-    """The most that the cores do, measured between the networks; the best of all times counts."""
+    """The most that the cores do, measured in every round; the best of all times counts."""
 
     def __init__(self, cpus):
+        self.best = {}
         binary = BUILD / "peak"
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-march=native", "-pthread", HERE / "peak.c", "-o", binary], check=True)
-        self.best, self.child = {}, Child([binary, len(cpus)], cpus, BUILD / "logs/peak.log")
+        self.child = Child([binary, len(cpus)], cpus, BUILD / "logs/peak.log")
 
     def measure(self):
-        for key, value in self.child.ask("").items():
+        told = self.child.ask("")
+        for key, value in told.items():
             self.best[key] = max(value, self.best.get(key, 0))
+        return told["fp32"]
+
+    def is_quiet(self, rate):
+        """Whether a rate measured in fp32 says that all cores were ours."""
+        return rate > 0.9 * self.best["fp32"]
 
 
 def choose(arguments):
@@ -407,10 +431,8 @@ def main(arguments):
                 continue
             able = [peer for peer in peers if dtype in peer.dtypes]
             if able:
-                peak.measure()
-                rows += compare(net, dtype, able, settings)
+                rows += compare(net, dtype, able, settings, peak)
                 say(report.table([row for row in rows if row["network"] == net.name and row["dtype"] == dtype]))
-    peak.measure()
     peak.child.close()
     for row in rows:
         top = peak.best.get("int8" if row["dtype"] == "int8" else "fp32")

@@ -30,11 +30,9 @@ def fastest(rows):
 
 def problems(rows, networks, dtypes=("fp32", "int8")):
     """Why these rows do not make a valid file: networks without a row, too few peers."""
-    found, compared = [], {(r["network"], r["dtype"]) for r in rows if r.get("ratio")}
-    for network in networks:
-        for dtype in dtypes:
-            if (network, dtype) not in compared:
-                found.append(f"{network} {dtype}: no peer was compared with ours")
+    compared = {(r["network"], r["dtype"]) for r in rows if r.get("ratio")}
+    missing = [f"{network} {dtype}" for network in networks for dtype in dtypes if (network, dtype) not in compared]
+    found = [f"no peer was compared with ours for {', '.join(missing)}"] if missing else []
     peers = {r["peer"].split("-")[0] for r in rows if r.get("peer_ms") and not r.get("error")} & WHOLE_NETWORK_PEERS
     if len(peers) < 3:
         found.append(f"only {len(peers)} of {', '.join(sorted(WHOLE_NETWORK_PEERS))} ran, 3 are needed")
