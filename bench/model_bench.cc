@@ -7,12 +7,14 @@
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -404,6 +406,42 @@ void Million(benchmark::State& state, const std::string& op) {
   Counters(state, *graph);
 }
 
+/// What a user waits for: Compile() and the first Run in a process that did nothing before, with
+/// empty caches (cold) and with what the process before left there (warm).
+void Start(benchmark::State& state, const std::string& name, bool warm) {
+  std::error_code ignored;
+  const auto folder =
+      std::filesystem::temp_directory_path(ignored) / ("model_bench-" + std::to_string(getpid()));
+  const std::string command = "cd / && POCL_KERNEL_CACHE=1 POCL_CACHE_DIR='" + folder.string() +
+                              "/pocl' TIMCL_CACHE_DIR='" + folder.string() + "/timcl' '" +
+                              std::filesystem::read_symlink("/proc/self/exe", ignored).string() +
+                              "' --serve " + name + " f32 </dev/null";
+  const auto once = [&]() -> nlohmann::json {
+    std::filesystem::create_directories(folder / "pocl", ignored);
+    std::string line;
+    if (FILE* const out = popen(command.c_str(), "r")) {
+      for (int c; (c = std::fgetc(out)) != EOF;) line += static_cast<char>(c);
+      pclose(out);
+    }
+    return nlohmann::json::parse(line, nullptr, false);
+  };
+  if (warm) once();
+  for (auto _ : state) {
+    if (!warm) std::filesystem::remove_all(folder, ignored);
+    const nlohmann::json answer = once();
+    if (!answer.is_object() || !answer.contains("ready")) {
+      state.SkipWithError(("no answer from " + command).c_str());
+      break;
+    }
+    const double compile = answer["compile_ms"], run = answer["first_run_ms"];
+    state.SetIterationTime((compile + run) / 1000);
+    state.counters["compile_ms"] = compile;
+    state.counters["first_run_ms"] = run;
+    state.counters["context_ms"] = answer["context_ms"];
+  }
+  std::filesystem::remove_all(folder, ignored);
+}
+
 // --serve: one process with one network, for a runner that measures several runtimes in turns.
 
 /// Answers one command; every answer is one line of JSON, {"error": ...} where something failed.
@@ -519,6 +557,14 @@ int main(int argc, char** argv) {
       ->Iterations(1)
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
+  for (const bool warm : {false, true}) {
+    benchmark::RegisterBenchmark(
+        warm ? "mobilenet_v2/f32/start_warm" : "mobilenet_v2/f32/start_cold", Start, "mobilenet_v2",
+        warm)
+        ->Iterations(warm ? 5 : 1)
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  }
   benchmark::RegisterBenchmark("steps", Steps)
       ->Arg(1)
       ->Arg(1000)

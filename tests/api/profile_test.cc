@@ -56,7 +56,7 @@ TEST(ProfileTest, OneRowPerOperationWithWork) {
   EXPECT_EQ(op.op, "Matmul#1 + Relu#2");
   EXPECT_EQ(op.kind, "Matmul");
   EXPECT_EQ(op.backend, "opencl");
-  EXPECT_THAT(op.kernel, HasSubstr("matmul"));
+  EXPECT_THAT(op.kernel, HasSubstr("matrix_product"));
   EXPECT_EQ(op.launches, p.graph->Report().launches);
   // And the parameters of what is fused.
   EXPECT_NEAR(static_cast<double>(op.bytes), 3.0 * kSide * kSide * sizeof(float), 64);
