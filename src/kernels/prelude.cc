@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -46,6 +47,13 @@ const char* OpenClType(DataType dtype) {
 }
 
 bool IsAffine(const TensorType& t) { return t.quantized() && !t.per_channel(); }
+bool IsByte(const TensorType& t) {
+  return IsAffine(t) && (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
+}
+/// What is added to an i8 value in blocks (tensor_form.h); 0 for all others.
+int32_t BiasOf(const TensorType& t, TensorForm form) {
+  return form != TensorForm::kPlain && t.dtype == DataType::INT8 && CanTake(t, form) ? 128 : 0;
+}
 bool IsPlainInteger(const TensorType& t) { return IsInteger(t.dtype) && !t.quantized(); }
 ScalarArg Real(float f) { return {true, f, 0}; }
 ScalarArg Int(int32_t i) { return {false, 0, i}; }
@@ -55,6 +63,11 @@ ScalarArg Int(int32_t i) { return {false, 0, i}; }
 std::string Limits(DataType dtype) {
   return fmt::format("{:.1f}f, {:.1f}f", static_cast<double>(LowestOf(dtype)),
                      static_cast<double>(HighestOf(dtype)));
+}
+
+/// The limits of stage `p` of a chain; in kernels of form kLanes they are parameters.
+std::string LimitsOf(const TensorType& t, const std::string& p, bool lanes) {
+  return lanes && IsByte(t) ? fmt::format("{0}_lo, {0}_hi", p) : Limits(t.dtype);
 }
 
 /// Limits as literals of long; "" for types that are no integer.
@@ -104,26 +117,40 @@ class Writer {
 
 /// An expression that rounds `v` to the type's own values: real in, real out. Parameters P_is, P_s,
 /// P_z hold the quantization.
-std::string Through(const TensorType& t, const std::string& p, const std::string& v) {
+std::string Through(const TensorType& t, const std::string& p, const std::string& v, bool lanes) {
   if (t.dtype == DataType::FLOAT32) return v;
   if (t.dtype == DataType::FLOAT16) return fmt::format("timcl_through_half({})", v);
   if (!IsAffine(t))
     return fmt::format("(float)timcl_quantize({}, 1.0f, 0, {})", v, Limits(t.dtype));
   return fmt::format("timcl_dequantize(timcl_quantize({0}, {1}_is, {1}_z, {2}) - {1}_z, {1}_s)", v,
-                     p, Limits(t.dtype));
+                     p, LimitsOf(t, p, lanes));
 }
-std::string SumThrough(const TensorType& t, const std::string& p) {
-  if (!IsInteger(t.dtype)) return Through(t, p, "((float)(acc) * (m))");
+std::string SumThrough(const TensorType& t, const std::string& p, bool lanes) {
+  if (!IsInteger(t.dtype)) return Through(t, p, "((float)(acc) * (m))", lanes);
   if (!IsAffine(t))
     return fmt::format("(float)timcl_quantize_sum((float)(acc), m, 0, {})", Limits(t.dtype));
   return fmt::format(
       "timcl_dequantize(timcl_quantize_sum((float)(acc), m, {0}_z, {1}) - {0}_z, {0}_s)", p,
-      Limits(t.dtype));
+      LimitsOf(t, p, lanes));
+}
+
+// The same of 16 numbers, for float32 and quantized 8-bit types.
+std::string ThroughLanes(const TensorType& t, const std::string& p, const std::string& v) {
+  if (t.dtype == DataType::FLOAT32) return v;
+  return fmt::format(
+      "timcl_vthrough(timcl_vquantize({0}, {1}_is, {1}_z), {1}_lo, {1}_hi, {1}_z, {1}_s)", v, p);
+}
+std::string SumThroughLanes(const TensorType& t, const std::string& p) {
+  const std::string product = "(convert_float16(acc) * (m))";
+  if (t.dtype == DataType::FLOAT32) return product;
+  return fmt::format("timcl_vthrough({0} + (float){1}_z, {1}_lo, {1}_hi, {1}_z, {1}_s)", product,
+                     p);
 }
 
 /// A statement that stores the real number `v` as type t at Y[i].
+/// `bias`: see BiasOf.
 std::string StoreReal(const TensorType& t, const std::string& y, const std::string& p,
-                      const std::string& v) {
+                      const std::string& v, int32_t bias, bool lanes) {
   if (t.dtype == DataType::FLOAT32) return fmt::format("{}[i] = {}", y, v);
   if (t.dtype == DataType::FLOAT16) return fmt::format("vstore_half_rte({}, i, {})", v, y);
   const char* type = OpenClType(t.dtype);
@@ -134,14 +161,21 @@ std::string StoreReal(const TensorType& t, const std::string& y, const std::stri
   if (t.dtype == DataType::UINT32 || t.dtype == DataType::INT64) {
     return fmt::format("{}[i] = convert_{}_sat(rint({}))", y, type, v);
   }
+  if (bias != 0) {
+    return fmt::format("{}[i] = (uchar)(timcl_quantize({}, {}, {}) + {})", y, v, quantization,
+                       LimitsOf(t, p, lanes), bias);
+  }
   return fmt::format("{}[i] = ({})timcl_quantize({}, {}, {})", y, type, v, quantization,
-                     Limits(t.dtype));
+                     LimitsOf(t, p, lanes));
 }
 
-std::string StoreSum(const TensorType& t, const std::string& y, const std::string& p) {
-  if (!IsInteger(t.dtype)) return StoreReal(t, y, p, "((float)(acc) * (m))");
-  return fmt::format("{}[i] = ({})timcl_quantize_sum((float)(acc), m, {}, {})", y,
-                     OpenClType(t.dtype), IsAffine(t) ? p + "_z" : "0", Limits(t.dtype));
+std::string StoreSum(const TensorType& t, const std::string& y, const std::string& p, int32_t bias,
+                     bool lanes) {
+  if (!IsInteger(t.dtype)) return StoreReal(t, y, p, "((float)(acc) * (m))", bias, lanes);
+  const std::string rounded = fmt::format("timcl_quantize_sum((float)(acc), m, {}, {})",
+                                          IsAffine(t) ? p + "_z" : "0", LimitsOf(t, p, lanes));
+  return bias != 0 ? fmt::format("{}[i] = (uchar)({} + {})", y, rounded, bias)
+                   : fmt::format("{}[i] = ({}){}", y, OpenClType(t.dtype), rounded);
 }
 
 /// The real number of element i of X, as acc_t.
@@ -150,6 +184,17 @@ std::string LoadText(const std::string& x, const TensorType& t, bool integer_mat
   if (t.dtype == DataType::FLOAT32) return fmt::format("({}[i])", x);
   if (IsAffine(t)) return fmt::format("timcl_dequantize((int){0}[i] - {0}_z, {0}_s)", x);
   return fmt::format("(({}){}[i])", integer_math ? "long" : "float", x);
+}
+
+/// Sixteen neighbours from element i on, as int16 and as real numbers.
+std::string RawLanes(const std::string& x, const TensorType& t) {
+  return fmt::format(t.dtype == DataType::INT8 ? "convert_int16(as_char16(TIMCL_BYTES({} + (i))))"
+                                               : "convert_int16(TIMCL_BYTES({} + (i)))",
+                     x);
+}
+std::string LoadLanes(const std::string& x, const TensorType& t) {
+  if (t.dtype == DataType::FLOAT32) return fmt::format("vload16(0, {} + (i))", x);
+  return fmt::format("(convert_float16({0} - {1}_z) * {1}_s)", RawLanes(x, t), x);
 }
 
 void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integer_math,
@@ -168,6 +213,11 @@ void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integ
   w.Define(x + "_ZP", "", IsAffine(t) ? x + "_z" : "0");
   if (t.per_channel()) return;  // its scales come as data; LOAD makes no sense
   w.Define(x + "_LOAD", "(i)", LoadText(x, t, integer_math));
+  if (IsByte(t)) {
+    w.Define(x + "_VRAW", "(i)", RawLanes(x, t));
+    w.Define(x + "_VREAL", "(q)", fmt::format("(convert_float16((q) - {0}_z) * {0}_s)", x));
+  }
+  if (IsByte(t) || t.dtype == DataType::FLOAT32) w.Define(x + "_VLOAD", "(i)", LoadLanes(x, t));
 }
 
 /// Whether `name` stands in the text as a word.
@@ -203,11 +253,20 @@ class ChainParams {
   std::vector<ScalarArg> values_;
 };
 
+/// The parameters of LimitsOf.
+void AddRange(const TensorType& t, const std::optional<Range>& range, const std::string& p,
+              ChainParams* params) {
+  if (!IsByte(t)) return;
+  params->Scalar(Int(range ? range->lowest : static_cast<int32_t>(LowestOf(t.dtype))), p + "_lo");
+  params->Scalar(Int(range ? range->highest : static_cast<int32_t>(HighestOf(t.dtype))), p + "_hi");
+}
+
 /// Writes the chain as the function FN(Y_chain) of element i and its value, which has been through
 /// the first removed tensor already. One block per op: nested calls would meet the compilers' limit
 /// of brackets.
-void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops, bool vectors,
-                ChainParams* params) {
+void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
+                KernelSpec::Epilogue form, ChainParams* params) {
+  const bool lanes = form == KernelSpec::Epilogue::kLanes;
   std::string scalar_body, vector_body;
   for (size_t k = 0; k < post_ops.size(); ++k) {
     const PostOp& s = post_ops[k];
@@ -216,6 +275,7 @@ void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post
       params->Scalar(Real(base::InverseScale(s.before.scale())), p + "_is");
       params->Scalar(Int(s.before.zero_point()), p + "_z");
       params->Scalar(Real(s.before.scale()), p + "_s");
+      if (lanes) AddRange(s.before, s.range, p, params);
     }
     const std::string value = s.other_first ? "y" : "x", operand = s.other_first ? "x" : "y";
     std::string scalar = fmt::format("const float {} = r; ", value);
@@ -227,7 +287,7 @@ void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post
         params->Scalar(Int(s.other->zero_point()), other + "_z");
       }
       scalar += fmt::format("const float {} = {}; ", operand, LoadText(other, *s.other, false));
-      vector += fmt::format("const float16 {} = vload16(0, {} + i); ", operand, other);
+      vector += fmt::format("const float16 {} = {}; ", operand, LoadLanes(other, *s.other));
     }
     std::string constants;
     for (int j = 0; j < 4; ++j) {
@@ -236,22 +296,63 @@ void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post
       params->Scalar(Real(s.params[j]), fmt::format("{}_{}", p, name));
       constants += fmt::format("const float {0} = {1}_{0}; ", name, p);
     }
-    if (k > 0 && s.before.dtype != DataType::FLOAT32)
-      scalar_body += fmt::format("  r = {};\n", Through(s.before, p, "r"));
+    if (k > 0 && s.before.dtype != DataType::FLOAT32) {
+      scalar_body += fmt::format("  r = {};\n", Through(s.before, p, "r", lanes));
+      vector_body += fmt::format("  r = {};\n", ThroughLanes(s.before, p, "r"));
+    }
     scalar_body += fmt::format("  {{ {}{}r = {}; }}\n", scalar, constants, s.expression);
     vector_body += fmt::format("  {{ {}{}r = {}; }}\n", vector, constants, s.expression);
   }
   w.Line(fmt::format("inline float FN({}_chain)(int i, float r{}) {{\n{}  return r;\n}}", y,
                      params->parameters(), scalar_body));
-  if (!vectors) return;
+  if (form == KernelSpec::Epilogue::kScalar) return;
   w.Line(fmt::format("inline float16 FN({}_chain16)(int i, float16 r{}) {{\n{}  return r;\n}}", y,
                      params->parameters(), vector_body));
 }
 
+/// VSTORE and what belongs to it: 16 results from element i on. `chain`: the text that applies the
+/// post-ops to a float16; null where there are none.
+void WriteLanes(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
+                const TensorType& t, int32_t bias,
+                const std::function<std::string(const std::string&)>& chain) {
+  const bool bytes = IsByte(t);
+  w.Define(y + "_BYTES", "", bytes ? "1" : "0");
+  const std::string p0 = y + "_0";
+  const std::string real =
+      post_ops.empty() ? "(v)" : chain(ThroughLanes(post_ops[0].before, p0, "(v)"));
+  if (!bytes) {
+    const std::string to = fmt::format("*(__global timcl_floats16*)({} + (i)) = ", y);
+    w.Define(y + "_VSTORE", "(i, v)", to + real);
+    w.Define(y + "_VSTORE_ACC", "(i, acc, m)",
+             to + (post_ops.empty() ? "(convert_float16(acc) * (m))"
+                                    : chain(SumThroughLanes(post_ops[0].before, p0))));
+    return;
+  }
+  const std::string to = fmt::format("*(__global timcl_bytes16*)({} + (i)) = ", y);
+  w.Define(y + "_VLIMITS", "", fmt::format("{0}_lo, {0}_hi, {1}", y, bias));
+  w.Define(y + "_VSTORE", "(i, v)",
+           fmt::format("{0}timcl_round_bytes(timcl_vquantize({1}, {2}_is, {2}_z), {2}_VLIMITS)", to,
+                       real, y));
+  if (post_ops.empty()) {
+    w.Define(y + "_VSCALED", "(i, acc, m)",
+             fmt::format("(convert_float16(acc) * (m) + (float){}_z)", y));
+  } else {
+    // At most what can be converted to an integer: a chain may yield infinity.
+    w.Define(y + "_VSCALED", "(i, acc, m)",
+             fmt::format("timcl_vat_most(timcl_vquantize({0}, {1}_is, {1}_z), 32767.0f)",
+                         chain(SumThroughLanes(post_ops[0].before, p0)), y));
+  }
+  w.Define(y + "_VSTORE_ACC", "(i, acc, m)",
+           fmt::format("{0}timcl_round_bytes({1}_VSCALED(i, acc, m), {1}_VLIMITS)", to, y));
+}
+
 void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
-                 const TensorType& final_type, bool integer_math, bool vector_epilogue,
-                 std::vector<ScalarArg>* args) {
-  const char* type = OpenClType(final_type.dtype);
+                 const TensorType& final_type, const FinalStore& store, bool integer_math,
+                 KernelSpec::Epilogue form, std::vector<ScalarArg>* args) {
+  const int32_t bias = BiasOf(final_type, store.form);
+  const bool vectors = form == KernelSpec::Epilogue::kVector;
+  const bool lanes = form == KernelSpec::Epilogue::kLanes;
+  const char* type = bias != 0 ? "uchar" : OpenClType(final_type.dtype);
   w.Define(y + "_t", "", type);
   // Clamped first, and not by convert_short_sat(long): Mesa 22.3 gives the highest value for all.
   if (const std::string limits = IntegerLimits(final_type.dtype); !limits.empty()) {
@@ -260,43 +361,49 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
     w.Define(y + "_SATURATE", "(v)", "((long)(v))");
   }
   ChainParams params;
-  if (!post_ops.empty()) WriteChain(w, y, post_ops, vector_epilogue, &params);
-  const std::string chain_parameters = params.parameters(), names = params.names();
-  *args = params.values();
-  std::string own;
+  if (!post_ops.empty()) WriteChain(w, y, post_ops, form, &params);
+  const std::string names = params.names();
+  ChainParams own;
   if (IsAffine(final_type)) {
-    own = fmt::format(", float {0}_is, int {0}_z", y);
-    args->push_back(Real(base::InverseScale(final_type.scale())));
-    args->push_back(Int(final_type.zero_point()));
+    own.Scalar(Real(base::InverseScale(final_type.scale())), y + "_is");
+    own.Scalar(Int(final_type.zero_point()), y + "_z");
+    if (lanes) AddRange(final_type, store.range, y, &own);
   }
-  w.Define(y + "_OUT", "",
-           fmt::format("__global {}* restrict {}{}{}", type, y, chain_parameters, own));
-  w.Define(y + "_PASS", "",
-           y + names + (IsAffine(final_type) ? fmt::format(", {0}_is, {0}_z", y) : ""));
+  *args = params.values();
+  args->insert(args->end(), own.values().begin(), own.values().end());
+  w.Define(
+      y + "_OUT", "",
+      fmt::format("__global {}* restrict {}{}{}", type, y, params.parameters(), own.parameters()));
+  w.Define(y + "_PASS", "", y + names + own.names());
+  auto chain = [&](const char* function, const std::string& first) {
+    return fmt::format("FN({}_{})(i, {}{})", y, function, first, names);
+  };
+  if (lanes) {
+    WriteLanes(w, y, post_ops, final_type, bias,
+               [&](const std::string& first) { return chain("chain16", first); });
+  }
   if (post_ops.empty()) {
     if (integer_math) {
       // Exact: the sum or product is a long, saturated to the type on the way out.
       w.Define(y + "_STORE", "(i, v)", fmt::format("{0}[i] = {0}_SATURATE(v)", y));
     } else {
-      w.Define(y + "_STORE", "(i, v)", StoreReal(final_type, y, y, "(v)"));
+      w.Define(y + "_STORE", "(i, v)", StoreReal(final_type, y, y, "(v)", bias, lanes));
     }
-    w.Define(y + "_STORE_ACC", "(i, acc, m)", StoreSum(final_type, y, y));
-    if (vector_epilogue) {
+    w.Define(y + "_STORE_ACC", "(i, acc, m)", StoreSum(final_type, y, y, bias, lanes));
+    if (vectors) {
       w.Define("EPILOGUE", "(i, v)", "(v)");
       w.Define("EPILOGUE16", "(i, v)", "(v)");
     }
     return;
   }
-  auto chain = [&](const char* function, const std::string& first) {
-    return fmt::format("FN({}_{})(i, {}{})", y, function, first, names);
-  };
   const std::string p0 = y + "_0";
   const TensorType& before = post_ops[0].before;
-  w.Define(y + "_STORE", "(i, v)",
-           StoreReal(final_type, y, y, chain("chain", Through(before, p0, "(v)"))));
+  w.Define(
+      y + "_STORE", "(i, v)",
+      StoreReal(final_type, y, y, chain("chain", Through(before, p0, "(v)", lanes)), bias, lanes));
   w.Define(y + "_STORE_ACC", "(i, acc, m)",
-           StoreReal(final_type, y, y, chain("chain", SumThrough(before, p0))));
-  if (vector_epilogue) {
+           StoreReal(final_type, y, y, chain("chain", SumThrough(before, p0, lanes)), bias, lanes));
+  if (vectors) {
     w.Define("EPILOGUE", "(i, v)", chain("chain", "(v)"));
     w.Define("EPILOGUE16", "(i, v)", chain("chain16", "(v)"));
   }
@@ -442,12 +549,15 @@ KernelSpec MacroOperands(const KernelSpec& spec) {
 
 /// Y_COPY_X for each output and input: bits where the encodings agree, else by way of acc_t.
 void WriteCopies(Writer& w, const KernelSpec& spec, const std::vector<TensorType>& ins,
-                 const std::vector<TensorType>& outs, bool fused) {
+                 const std::vector<TensorType>& outs, bool fused,
+                 TensorForm form = TensorForm::kPlain) {
   for (const Operand& y : spec.operands) {
     if (y.kind != Operand::Kind::kOutput) continue;
     for (const Operand& x : spec.operands) {
       if (x.kind != Operand::Kind::kInput) continue;
-      const TensorType &type = ins[x.index], &to = outs[y.index];
+      const TensorType& type = ins[x.index];
+      const TensorType& logical = outs[y.index];
+      const TensorType to = CanTake(logical, form) ? InForm(logical, form) : logical;
       // Where channels move, their scales move along: ops that take them see to that.
       const bool same = SameEncoding(type, to) || (type.per_channel() && to.per_channel());
       const bool bits = !(fused && y.index == 0) && same;
@@ -503,13 +613,16 @@ Result<const Sources::Expanded*> Sources::Of(const KernelSpec& spec, const Kerne
 
 bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
   if (epilogue == KernelSpec::Epilogue::kVector) return other.dtype == DataType::FLOAT32;
+  if (epilogue == KernelSpec::Epilogue::kLanes)
+    return other.dtype == DataType::FLOAT32 || IsByte(other);
   return OpenClType(other.dtype) != nullptr && !other.per_channel();
 }
 
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                Sources* sources, const KernelSources* own) {
+                                Sources* sources, const KernelSources* own,
+                                const FinalStore& store) {
   VariantText v;
   v.entry = spec.entry;
   v.origin = OriginOf(spec);
@@ -532,10 +645,11 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
         break;
       case Kind::kOutput:
         if (o.index == 0) {
-          WriteOutput(w, o.name, post_ops, final_type, integer_math,
-                      spec.epilogue == KernelSpec::Epilogue::kVector, &v.operand_args[k]);
+          WriteOutput(w, o.name, post_ops, final_type, store, integer_math, spec.epilogue,
+                      &v.operand_args[k]);
         } else {
-          WriteOutput(w, o.name, {}, outs.at(o.index), integer_math, false, &v.operand_args[k]);
+          WriteOutput(w, o.name, {}, outs.at(o.index), {store.form, {}}, integer_math,
+                      KernelSpec::Epilogue::kNone, &v.operand_args[k]);
         }
         break;
       case Kind::kData:
@@ -551,7 +665,7 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
         break;
     }
   }
-  WriteCopies(w, spec, ins, outs, !post_ops.empty());
+  WriteCopies(w, spec, ins, outs, !post_ops.empty(), store.form);
   v.text = w.text() + source->text + w.Undefs() + source->undefs;
   return v;
 }
@@ -592,7 +706,7 @@ Result<UserMacros> MakeUserMacros(const KernelSpec& spec, const std::vector<Tens
       w.Define(name + "_READ", "(at)",
                fmt::format("timcl_read_real({}, at, {})", name, quantization));
     } else {
-      WriteOutput(w, name, {}, type, false, false, &args);
+      WriteOutput(w, name, {}, type, {}, false, KernelSpec::Epilogue::kNone, &args);
       w.Define(name + "_WRITE", "(at, v)",
                fmt::format("timcl_write_real({}, at, v, {})", name, quantization));
     }

@@ -17,11 +17,18 @@
 
 namespace tim::vx::kernels {
 
+/// The integers that a quantized 8-bit result may become, where they are fewer than its type has:
+/// what a fused op that only limits values (a Relu between equal encodings) leaves.
+struct Range {
+  int32_t lowest, highest;
+};
+
 /// One point-wise op fused behind a kernel: the value passes through `before` (the type of the
 /// tensor that fusion removed), then through the expression.
 struct PostOp {
   TensorType before;
-  std::string expression;  // of x, y and p0..p3
+  std::optional<Range> range;  // of `before`, for KernelSpec::Epilogue::kLanes alone
+  std::string expression;      // of x, y and p0..p3
   float params[4] = {0, 0, 0, 0};
   /// The other operand of an op with two: a tensor of the same shape, read at the element's own
   /// index. The value is x and the other tensor y; or the other way round.
@@ -36,6 +43,14 @@ struct ScalarArg {
   bool is_float = true;
   float f = 0;
   int32_t i = 0;
+};
+
+/// How output 0 is stored, besides its type.
+struct FinalStore {
+  /// Of all outputs. An i8 tensor in blocks is stored as value + 128, but results are rounded in
+  /// its own encoding: adding a larger zero point in float would round differently.
+  TensorForm form = TensorForm::kPlain;
+  std::optional<Range> range;  // for KernelSpec::Epilogue::kLanes alone
 };
 
 struct VariantText {
@@ -75,13 +90,15 @@ class Sources {
   std::map<std::tuple<const KernelSources*, std::string, std::string>, Expanded> known_;
 };
 
-/// `ins[i]`, `outs[i]`: types of the op's operands. `post_ops`: fused behind output 0, which is
-/// stored as `final_type`. kUnsupported when an operand's type cannot be read or written by
-/// kernels; else as Sources::Of.
+/// `ins[i]`: types of the op's operands as they lie in memory (InForm). `outs[i]`, the types in
+/// `post_ops` and `final_type`: as users know them, but for PostOp::other, which is read from
+/// memory. `post_ops`: fused behind output 0, which is stored as `final_type`. kUnsupported when an
+/// operand's type cannot be read or written by kernels; else as Sources::Of.
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                Sources* sources, const KernelSources* own = nullptr);
+                                Sources* sources, const KernelSources* own = nullptr,
+                                const FinalStore& store = {});
 
 /// What stands between the image prelude and a user's source that uses the macros of tensor.clh and
 /// image_tensor.clh; and the scalars behind each tensor parameter.

@@ -84,6 +84,15 @@ Result<Launches> RegisterTile(const OpView& op, const KernelRequest&) {
   return weighted_sum::TileLaunch(op, MatmulOf(op));
 }
 
+template <bool kDot>
+Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request) {
+  return weighted_sum::Bytes<kDot>::AcceptsMatmul(op, request, MatmulOf(op));
+}
+template <bool kDot>
+Result<Launches> BytesTile(const OpView& op, const KernelRequest&) {
+  return weighted_sum::Bytes<kDot>::MatmulLaunch(op, MatmulOf(op));
+}
+
 Result<Launches> General(const OpView& op, const KernelRequest&) {
   const Sizes s = SizesOf(op);
   // Float products that become integers are summed in the order of the reference.
@@ -103,6 +112,8 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
 
 constexpr KernelCandidate kKernels[] = {
     {"tile", AcceptsTile, RegisterTile},
+    {"tile dot", AcceptsBytes<true>, BytesTile<true>},
+    {"tile bytes", AcceptsBytes<false>, BytesTile<false>},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {

@@ -42,6 +42,7 @@ std::string Describe(size_t index, const opencl::DeviceEntry& e) {
   row("division", c.correctly_rounded_divide ? "correctly rounded on request"
                                              : "never promised to be correctly rounded");
   row("register tiles", c.register_tiles_pay ? "pay" : "not known to pay");
+  row("dot product", c.dot_product_u8s8 ? "of bytes (vpdpbusd)" : "none");
   row("verdict", e.verdict.empty() ? e.why_not : e.verdict);
   return text;
 }
@@ -65,6 +66,7 @@ nlohmann::json ToJson(size_t index, const opencl::DeviceEntry& e, bool chosen) {
           {"shared_memory", c.shared_memory},
           {"correctly_rounded_divide", c.correctly_rounded_divide},
           {"register_tiles_pay", c.register_tiles_pay},
+          {"dot_product_u8s8", c.dot_product_u8s8},
           {"usable", e.usable},
           {"chosen", chosen},
           {"verdict", e.verdict.empty() ? e.why_not : e.verdict}};

@@ -34,6 +34,9 @@ struct DeviceCaps {
   bool has_double = false, has_half = false;         // arithmetic, cl_khr_fp64 and cl_khr_fp16
   uint64_t max_allocation = 0, global_memory = 0;
   size_t buffer_alignment = 128;  // bytes; origins of sub-buffers are multiples of it
+  /// Kernels may contain the instruction vpdpbusd (sums of products of bytes without and with
+  /// sign): the device is this machine's own CPU, and that has AVX-512 VNNI.
+  bool dot_product_u8s8 = false;
 };
 
 /// One parameter of a kernel that stands for memory. Parameters come in the order: operands, sizes,
@@ -117,8 +120,10 @@ struct KernelSpec {
   std::array<size_t, 3> local = {1, 1, 1};  // always explicit, and the same for every shape
   /// Whether point-wise ops may be fused into the store of output 0. kScalar: each element is
   /// stored once, through STORE, STORE_ACC or COPY. kVector: float32 results pass through
-  /// EPILOGUE(i, v) or, 16 neighbours from element i on, through EPILOGUE16(i, v) instead.
-  enum class Epilogue { kNone, kScalar, kVector };
+  /// EPILOGUE(i, v) or, 16 neighbours from element i on, through EPILOGUE16(i, v) instead. kLanes:
+  /// results are float32 or quantized 8-bit; each is stored through STORE, STORE_ACC or, 16
+  /// neighbours at once, VSTORE, VSTORE_ACC, which are there for this form alone.
+  enum class Epilogue { kNone, kScalar, kVector, kLanes };
   Epilogue epilogue = Epilogue::kNone;
   /// acc_t is float even where every operand is an unquantized integer (functions that have no
   /// integer form).

@@ -417,6 +417,9 @@ struct PointwiseRule {
   /// Fills p0..p3 from the attributes; null when the expression uses none.
   void (*params)(const OpView&, float p[4]) = nullptr;
   bool scalar_only = false;
+  /// The expression in C++, in the very steps of the kernel. Null: nobody can tell what it
+  /// computes.
+  float (*in_float)(float x, float y, float z, const float* p) = nullptr;
 };
 
 /// All fields but name and infer have defaults. Filled in by name, so that new fields shift

@@ -20,8 +20,9 @@ struct Pointwise : PointwiseRule {
   using Params = const float*;
   using Int = int64_t;
   template <class F>
-  constexpr Pointwise(const char* text, F f) : in_double(f), in_float(f) {
+  constexpr Pointwise(const char* text, F f) : in_double(f) {
     expression = text;
+    in_float = f;
   }
   /// The exact form where every operand is an unquantized integer: over `long`, and over int64_t.
   template <class F>
@@ -78,7 +79,6 @@ struct Pointwise : PointwiseRule {
   }
 
   double (*in_double)(double, double, double, Params);
-  float (*in_float)(float, float, float, Params);
   Int (*in_integer)(Int, Int, Int, Params) = nullptr;
   const char* types = "number* -> number";
   const char* axes = "";

@@ -181,6 +181,31 @@ TIMCL_API Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequ
                                               const Convolution& c);
 TIMCL_API Result<Launches> WinogradLaunches(const OpView& op, const Convolution& c);
 
+/// Sums of products of 8-bit tensors with constant weights, where register tiles pay: exact, with
+/// the instruction vpdpbusd (kDot) or in float. Convolutions yield blocks of channels and read them
+/// unless said otherwise; 8-bit results, or float32.
+template <bool kDot>
+struct TIMCL_API Bytes {
+  /// Any window, one group.
+  static Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
+                                           const Convolution& c);
+  static Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c);
+  /// Up to four plain channels.
+  static Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
+                                         const Convolution& c);
+  static Result<Launches> StemLaunch(const OpView& op, const Convolution& c);
+  /// Each channel by itself.
+  static Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& request,
+                                              const Convolution& c);
+  static Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c);
+  /// Plain matrices; the weights are the columns of the result.
+  static Result<KernelOffer> AcceptsMatmul(const OpView& op, const KernelRequest& request,
+                                           const Matmul& matmul);
+  static Result<Launches> MatmulLaunch(const OpView& op, const Matmul& matmul);
+};
+extern template struct Bytes<false>;
+extern template struct Bytes<true>;
+
 /// kInvalidArgument unless both strides are positive.
 TIMCL_API Status CheckStride(const OpView& op, const std::array<uint32_t, 2>& stride);
 /// Sets the window of each axis by attributes with an entry, or two pads, per axis.
@@ -227,6 +252,12 @@ struct ConvolutionOp {
     return kMake(op, kOf(op));
   }
   static constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
+  using Dot = Bytes<true>;
+  using NoDot = Bytes<false>;
+  template <auto kAccepts, auto kMake>
+  static constexpr KernelCandidate Bytewise(const char* name, TensorForm in) {
+    return {name, Accepts<kAccepts>, Make<kMake>, {}, false, in, kBlocked};
+  }
   static constexpr KernelCandidate kKernels[] = {
       {"tile", AcceptsTile, Tile}, {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
   /// Of ops in two dimensions.
@@ -242,7 +273,13 @@ struct ConvolutionOp {
        kBlocked},
       {"stem", Accepts<AcceptsStem>, Make<StemLaunch>, {}, false, kPlain, kBlocked},
       {"winograd", Accepts<AcceptsWinograd>, Make<WinogradLaunches>, {}, false, kBlocked, kBlocked},
-      {"blocks", Accepts<AcceptsBlocks>, Make<BlocksLaunch>, {}, false, kBlocked, kBlocked}};
+      {"blocks", Accepts<AcceptsBlocks>, Make<BlocksLaunch>, {}, false, kBlocked, kBlocked},
+      Bytewise<Dot::AcceptsDepthwise, Dot::DepthwiseLaunch>("depthwise dot", kBlocked),
+      Bytewise<Dot::AcceptsStem, Dot::StemLaunch>("stem dot", kPlain),
+      Bytewise<Dot::AcceptsBlocks, Dot::BlocksLaunch>("blocks dot", kBlocked),
+      Bytewise<NoDot::AcceptsDepthwise, NoDot::DepthwiseLaunch>("depthwise bytes", kBlocked),
+      Bytewise<NoDot::AcceptsStem, NoDot::StemLaunch>("stem bytes", kPlain),
+      Bytewise<NoDot::AcceptsBlocks, NoDot::BlocksLaunch>("blocks bytes", kBlocked)};
 
   /// The definition; `special` says what this op alone has: name, schema, verify, cases, infer
   /// where positions are not those of the windows, and kernels other than kKernels.

@@ -203,7 +203,10 @@ class OpenClBackend : public Backend {
 Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   TIMCL_ASSIGN(DeviceChoice choice, ChooseDevice(options.device, options.icd_vendors));
   DeviceCaps& caps = choice.entries[choice.index].caps;
-  if (options.as_discrete_gpu) caps.is_cpu = caps.shared_memory = caps.register_tiles_pay = false;
+  if (options.as_discrete_gpu) {
+    caps.is_cpu = caps.shared_memory = false;
+    caps.register_tiles_pay = caps.dot_product_u8s8 = false;
+  }
   if (options.as_cpu) caps.is_cpu = caps.register_tiles_pay = true;
   ProgramCacheOptions cache;
   cache.cache_dir = options.cache_dir;

@@ -182,12 +182,12 @@ class Emitter {
     const TensorView last = group.converts()       ? group.converted
                             : op.num_outputs() > 0 ? group.last().out(0)
                                                    : TensorView();
-    const TensorType final_type =
-        last.present() ? InForm(last.type(), FormOf(last, group.out)) : TensorType();
+    const TensorType final_type = last.present() ? last.type() : TensorType();
     const KernelSources* const own =
         group.converts() ? nullptr
                          : kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make));
-    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own);
+    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own,
+                                     {group.out, group.range});
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);
@@ -196,19 +196,19 @@ class Emitter {
     return variant;
   }
 
-  /// As the group's kernel sees them.
+  /// As MakeVariant wants them.
   static std::pair<std::vector<TensorType>, std::vector<TensorType>> TypesOf(const Group& group) {
     const OpView& op = group.op;
     std::vector<TensorType> ins, outs;
-    auto add = [](std::vector<TensorType>* to, const TensorView& t, TensorForm form) {
-      to->push_back(t.present() ? InForm(t.type(), FormOf(t, form)) : t.type());
+    auto read = [&](const TensorView& t) {
+      ins.push_back(t.present() ? InForm(t.type(), FormOf(t, group.in)) : t.type());
     };
     if (group.converts()) {
-      add(&ins, group.converted, group.in), add(&outs, group.converted, group.out);
-      return {ins, outs};
+      read(group.converted);
+      return {ins, {group.converted.type()}};
     }
-    for (size_t i = 0; i < op.num_inputs(); ++i) add(&ins, op.in(i), group.in);
-    for (size_t i = 0; i < op.num_outputs(); ++i) add(&outs, op.out(i), group.out);
+    for (size_t i = 0; i < op.num_inputs(); ++i) read(op.in(i));
+    for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
     return {ins, outs};
   }
 

@@ -1,5 +1,8 @@
 // Fuse: point-wise ops that follow an op whose kernel can apply them as it stores.
+#include <algorithm>
+
 #include "backends/opencl/compile/unit.h"
+#include "base/quant.h"
 
 namespace tim::vx::opencl {
 namespace {
@@ -35,8 +38,37 @@ bool CanApply(const OpView& op, size_t input, KernelSpec::Epilogue form, TensorF
   // A bool result is 0 or 1, which the store of a chain does not see to.
   if (after.dtype == DataType::BOOL8) return false;
   if (form == KernelSpec::Epilogue::kScalar) return true;
-  return !rule->scalar_only && before.dtype == DataType::FLOAT32 &&
-         after.dtype == DataType::FLOAT32;
+  return !rule->scalar_only && kernels::CanRead(before, form) && kernels::CanRead(after, form);
+}
+
+/// What is left of `range`, the values that the op's input may have, where the op does no more than
+/// limit them to fewer: Relu, Relu6, Clip between equal encodings. Exact, since every value is
+/// tried by the steps of the kernel.
+std::optional<kernels::Range> Limited(const OpView& op, const kernels::Range& range) {
+  const PointwiseRule& rule = *op.def().pointwise;
+  const TensorType &before = op.in(0).type(), &after = op.out(0).type();
+  if (op.num_inputs() != 1 || rule.in_float == nullptr || !SameEncoding(before, after) ||
+      BitsOf(before.dtype) != 8 || !before.quantized())
+    return std::nullopt;
+  float p[4] = {};
+  if (rule.params != nullptr) rule.params(op, p);
+  const int32_t zero_point = before.zero_point();
+  auto result = [&](int32_t q) {
+    const float x = base::Dequantize(q, zero_point, before.scale());
+    return static_cast<int32_t>(base::Quantize(rule.in_float(x, 0, 0, p),
+                                               base::InverseScale(before.scale()), zero_point,
+                                               LowestOf(before.dtype), HighestOf(before.dtype)));
+  };
+  const kernels::Range limited = {result(range.lowest), result(range.highest)};
+  for (int32_t q = range.lowest; q <= range.highest; ++q) {
+    if (result(q) != std::clamp(q, limited.lowest, std::max(limited.lowest, limited.highest)))
+      return std::nullopt;
+  }
+  return limited;
+}
+
+kernels::Range WholeRange(const TensorType& t) {
+  return {static_cast<int32_t>(LowestOf(t.dtype)), static_cast<int32_t>(HighestOf(t.dtype))};
 }
 
 }  // namespace
@@ -50,6 +82,12 @@ void Fuse(Unit* unit) {
         anchor.num_outputs() != 1 || MovesNothing(anchor))
       continue;
     if (anchor.out(0).type().per_channel() || WidePlainInteger(anchor.out(0).type())) continue;
+    const bool lanes = group.offer.epilogue == KernelSpec::Epilogue::kLanes;
+    const auto range_of = [&](const TensorView& t) -> std::optional<kernels::Range> {
+      if (!lanes || t.dtype() == DataType::FLOAT32) return std::nullopt;
+      return WholeRange(t.type());
+    };
+    group.range = range_of(anchor.out(0));
     while (group.post_ops.size() < kMaxPostOps) {
       const TensorView value = group.last().out(0);
       const std::vector<OpView> readers = unit->part.consumers(value);
@@ -61,8 +99,17 @@ void Fuse(Unit* unit) {
       const bool same_form = absorbed.in == group.out && absorbed.out == group.out;
       if (absorbed.gone || !same_form || !CanApply(next, input, group.offer.epilogue, group.out))
         break;
+      const std::optional<kernels::Range> limited =
+          group.range ? Limited(next, *group.range) : std::nullopt;
+      if (limited) {
+        group.range = limited;
+        group.fused.push_back(next);
+        absorbed.gone = true;
+        continue;
+      }
       kernels::PostOp post_op;
-      post_op.before = InForm(value.type(), group.out);
+      post_op.before = value.type();
+      post_op.range = group.range;
       post_op.expression = next.def().pointwise->expression;
       if (next.def().pointwise->params != nullptr)
         next.def().pointwise->params(next, post_op.params);
@@ -77,6 +124,7 @@ void Fuse(Unit* unit) {
       }
       group.post_ops.push_back(std::move(post_op));
       group.fused.push_back(next);
+      group.range = range_of(next.out(0));
       absorbed.gone = true;
     }
   }

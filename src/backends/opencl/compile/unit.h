@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -54,8 +55,10 @@ struct Group {
   std::vector<kernels::PostOp> post_ops;
   std::vector<OpView> fused;
   std::vector<TensorView> others;  // what post-ops with two operands read, in order
-  bool no_launch = false;          // its result is its input, byte for byte
-  bool gone = false;               // fused into another group
+  /// Of the result, where fused ops limit it (Epilogue::kLanes).
+  std::optional<kernels::Range> range;
+  bool no_launch = false;  // its result is its input, byte for byte
+  bool gone = false;       // fused into another group
 
   const OpView& last() const { return fused.empty() ? op : fused.back(); }
   bool converts() const { return converted.present(); }

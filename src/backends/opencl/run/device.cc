@@ -83,6 +83,14 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
   caps.register_tiles_pay =
       e.pocl && caps.is_cpu && device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 8;
 #endif
+#if defined(__x86_64__)
+  // 16 floats: PoCL compiles for AVX-512, so that its registers can be named. A device of another
+  // machine would be called remote.
+  caps.dot_product_u8s8 = caps.register_tiles_pay && !Contains(caps.name, "remote") &&
+                          device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 16 &&
+                          __builtin_cpu_supports("avx512vnni") &&
+                          __builtin_cpu_supports("avx512bw");
+#endif
 
   if (device.getInfo<CL_DEVICE_AVAILABLE>() != CL_TRUE) {
     e.why_not = "it is not available at the moment";

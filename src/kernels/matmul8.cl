@@ -1,0 +1,122 @@
+// Y[M][N] = X[M][K] * W[K][N] + bias of 8-bit tensors, constant weights with sign: one work-item
+// computes a tile of MR rows and NR = 16 * NV columns. FLIP: 0x80 where X is signed, else 0.
+//   W  [ceil(N / NR)][ceil(K / 4)][NR][4] bytes (DOT 1), or [ceil(N / NR)][K][NR]. Vector v of 16
+//   columns begins at column
+//      min(16 * v, N - 16), so that all are whole; with N < 16 there is one, and zeros stand past
+//      N.
+//   B, M8  int and float [ceil(N / NR)][NR], in these columns; B = bias - zero point * sum of
+//   weights, for the values
+//      without sign
+// LIMIT (DOT 0): so many terms have sums below 2^24; after that they move to integers.
+// Global size: ceil(M / MR), ceil(N / NR).
+#define NR (16 * NV)
+#define ROWS MR
+#include "tile8.clh"
+#define CHUNK 512  // terms of X that are brought together at once
+#if DOT
+typedef uchar cell_t;
+#define TERMS 4
+#define CELLS(i, k) ((const int*)line)[(i) * (CHUNK / 4) + (k) / 4]
+#else
+typedef float cell_t;
+#define TERMS 1
+#define CELLS(i, k) line[(i)*CHUNK + (k)]
+#endif
+
+// clang-format off
+#define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
+TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
+  const int m0 = row * MR;
+  global const weight_t* w = (global const weight_t*)W + group * NR * ((K + TERMS - 1) / TERMS);
+  cell_t __attribute__((aligned(64))) line[MR * CHUNK];
+  sum_t acc[MR][NV];
+#pragma unroll
+  for (int i = 0; i < MR; ++i)
+#pragma unroll
+    for (int j = 0; j < NV; ++j) acc[i][j] = (sum_t)(0);
+#if !DOT
+  int16 total[MR][NV];
+  int terms = 0;
+  for (int i = 0; i < MR; ++i)
+    for (int j = 0; j < NV; ++j) total[i][j] = 0;
+#endif
+
+  for (int k0 = 0; k0 < K; k0 += CHUNK) {
+    const int count = min(K - k0, CHUNK);
+    // Rows as bytes without sign; zero weights meet what lies past the end of the last four.
+    for (int i = 0; i < MR; ++i) {
+      global const uchar* from = (global const uchar*)X + min(m0 + i, M - 1) * K + k0;
+      cell_t* to = line + i * CHUNK;
+      int k = 0;
+      for (; k + 16 <= count; k += 16) {
+        const uchar16 v = TIMCL_BYTES(from + k) ^ (uchar)FLIP;
+#if DOT
+        *(uchar16*)(to + k) = v;
+#else
+        *(float16*)(to + k) = convert_float16(v);
+#endif
+      }
+      for (; k < count; ++k) to[k] = from[k] ^ FLIP;
+#if DOT
+      for (; k % 4 != 0; ++k) to[k] = 0;
+#endif
+    }
+#pragma nounroll
+    for (int k = 0; k < count; k += TERMS) {
+      sum_t weight[NV];
+#pragma unroll
+      for (int j = MEMORY; j < NV; ++j) weight[j] = WEIGHTS(j);
+#pragma unroll
+      for (int i = 0; i < MR; ++i) {
+        const sum_t v = (sum_t)(CELLS(i, k));
+#pragma unroll
+        for (int j = 0; j < MEMORY; ++j) MULTIPLY_ADD_MEMORY(acc[i][j], v, w + 16 * j);
+#pragma unroll
+        for (int j = MEMORY; j < NV; ++j) MULTIPLY_ADD(acc[i][j], v, weight[j]);
+      }
+      w += NR;
+    }
+#if !DOT
+    terms += CHUNK;
+    if (terms + CHUNK > LIMIT) {
+      terms = 0;
+#pragma unroll
+      for (int i = 0; i < MR; ++i)
+#pragma unroll
+        for (int j = 0; j < NV; ++j) {
+          total[i][j] += convert_int16(acc[i][j]);
+          acc[i][j] = 0;
+        }
+    }
+#endif
+  }
+
+#pragma unroll
+  for (int j = 0; j < NV; ++j) {
+    const int vector = group * NV + j, n = max(min(16 * vector, N - 16), 0);
+    if (16 * vector >= N) continue;
+    const float16 m = vload16(vector, M8);
+    const int16 bias = vload16(vector, B);
+#pragma unroll
+    for (int i = 0; i < MR; ++i) {
+      if (m0 + i >= M) continue;
+#if DOT
+      const int16 sum = acc[i][j] + bias;
+#else
+      const int16 sum = total[i][j] + convert_int16(acc[i][j]) + bias;
+#endif
+      const int to = (m0 + i) * N + n;
+      if (N >= 16) {
+        VSTORE_ACC(Y, to, sum, m);
+      } else {
+        int lane[16];
+        vstore16(sum, 0, lane);
+        for (int l = 0; l < N; ++l) STORE_ACC(Y, to + l, lane[l], M8[l]);
+      }
+    }
+  }
+}
+TILE_KERNEL(matmul8)(PARAMETERS) {
+  FN(tile)(PASS(X), PASS(W), PASS(B), PASS(M8), PASS(Y), M, N, K, LIMIT, WORK_ITEM(0), WORK_ITEM(1));
+}
+// clang-format on

@@ -1,0 +1,477 @@
+// Weighted sums of 8-bit tensors with constant weights in register tiles (tim/vx/weighted_sum.h):
+// which kernel and tile, and the weights as it reads them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "tim/vx/weighted_sum.h"
+
+namespace tim::vx::weighted_sum {
+namespace {
+
+using std::to_string;
+
+Status Refuse(const std::string& why) { return Status::Error(Code::kUnsupported, why); }
+
+bool IsByte(const TensorType& t) {
+  return t.quantized() && !t.per_channel() &&
+         (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
+}
+/// Kernels see i8 values + 128 (tensor_form.h).
+int32_t UnsignedZero(const TensorType& t) {
+  return t.zero_point() + (t.dtype == DataType::INT8 ? 128 : 0);
+}
+
+/// Weights minus their zero point.
+class Weights {
+ public:
+  explicit Weights(const TensorView& w)
+      : zero_(w.type().per_channel() ? 0 : w.type().zero_point()),
+        is_signed_(w.dtype() == DataType::INT8),
+        count_(w.type().count()),
+        bytes_(w.data_as<uint8_t>()) {}
+  int32_t operator[](int64_t i) const {
+    const uint8_t byte = bytes_[i];
+    return (is_signed_ ? int32_t{static_cast<int8_t>(byte)} : int32_t{byte}) - zero_;
+  }
+  /// All are bytes with sign.
+  bool Fit() const {
+    if (is_signed_ && zero_ == 0) return true;
+    for (int64_t i = 0; i < count_; ++i) {
+      if ((*this)[i] < -128 || (*this)[i] > 127) return false;
+    }
+    return true;
+  }
+
+ private:
+  int32_t zero_;
+  bool is_signed_;
+  int64_t count_;
+  const uint8_t* bytes_;
+};
+
+/// What all of them need. `terms`: products of one sum.
+Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channels, int64_t terms,
+                  bool dot) {
+  if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
+  if (dot && !request.caps.dot_product_u8s8)
+    return Refuse("the device has no dot product of bytes");
+  if (!IsByte(op.in(0).type()))
+    return Refuse("only i8 and u8 with one scale, not " + op.in_label(0));
+  if (!IsByte(op.out(0).type()) && op.out(0).dtype() != DataType::FLOAT32)
+    return Refuse("only i8, u8 with one scale and f32, not " + op.out_label(0));
+  const TensorView w = op.in(1), b = op.in(2);
+  if (w.data() == nullptr) return Refuse("the weights are not constant");
+  if (w.dtype() != DataType::INT8 && w.dtype() != DataType::UINT8)
+    return Refuse("only i8 and u8 weights");
+  if (b.present() && (b.data() == nullptr || b.dtype() != DataType::INT32))
+    return Refuse("the bias is not constant, or not i32");
+  if ((channels + 128) > std::numeric_limits<int32_t>::max() / (terms + 16))
+    return Refuse("more than 2^31 - 1 packed weights");
+  const int32_t zero = UnsignedZero(op.in(0).type());
+  if (zero < 0 || zero > 255) return Refuse("the zero point of the input is no element of it");
+  // Sums, with the bias and without, in 32 bits.
+  int64_t bias = 0;
+  for (int64_t c = 0; b.present() && c < channels; ++c)
+    bias = std::max(bias, std::abs(int64_t{b.data_as<int32_t>()[c]}));
+  const int64_t reach = bias + 2 * 255 * 128 * terms;
+  if (reach > std::numeric_limits<int32_t>::max()) return Refuse("sums may leave 32 bits");
+  // Scaled sums are converted to 32 bits before they are limited to 8.
+  for (const float m : Multipliers(op, IsByte(op.out(0).type()) ? channels : 0)) {
+    if (!(static_cast<double>(reach) * std::abs(m) < 1e9))
+      return Refuse("results may leave 32 bits before they are limited");
+  }
+  if (!Weights(w).Fit()) return Refuse("weights minus their zero point are no bytes");
+  return Status();
+}
+
+bool OneGroup(const Convolution& c) { return c.group == c.out_channels && c.used == c.channels; }
+
+/// Per output channel.
+struct Channels {
+  std::vector<int32_t> bias;  // minus the zero point times the sum of the weights
+  std::vector<float> m;
+  int64_t most = 0;  // largest sum of magnitudes of weights
+};
+template <class WeightOf>
+Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, WeightOf weight_of) {
+  Channels all;
+  all.m = Multipliers(op, channels);
+  const int64_t zero = UnsignedZero(op.in(0).type());
+  for (int64_t c = 0; c < channels; ++c) {
+    int64_t sum = 0, magnitudes = 0;
+    for (int64_t k = 0; k < terms; ++k) {
+      const int64_t w = weight_of(c, k);
+      sum += w, magnitudes += std::abs(w);
+    }
+    const int64_t bias = op.in(2).present() ? op.in(2).data_as<int32_t>()[c] : 0;
+    all.bias.push_back(static_cast<int32_t>(bias - zero * sum));
+    all.most = std::max(all.most, magnitudes);
+  }
+  return all;
+}
+/// Terms whose float sum stays below 2^24, whatever the input.
+int64_t LimitOf(const Channels& channels) {
+  constexpr int64_t kExact = int64_t{1} << 24;
+  return channels.most * 255 < kExact ? std::numeric_limits<int32_t>::max() : kExact / (255 * 128);
+}
+
+/// Padded with zeros to whole groups of `width` channels.
+template <class T>
+Operand Padded(std::vector<T> values, int64_t width, const char* name, const char* element) {
+  const auto count = static_cast<int64_t>(values.size());
+  values.resize(static_cast<size_t>(DivideUp(count, width) * width));
+  return Data(values, name, element);
+}
+
+/// A convolution in two dimensions as the kernels see it. 1x1 windows that move by 1 and cover the
+/// input are one line of pixels.
+struct Plane {
+  Window x, y;
+  int64_t ow, oh;
+};
+Plane PlaneOf(const OpView& op, const Convolution& c) {
+  const Shape& out = op.out(0).shape();
+  Plane p = {c.axes[0], c.axes[1], out[0], out[1]};
+  auto pixel = [](const Window& w, int64_t n) {
+    return w.size == 1 && w.stride == 1 && w.front == 0 && n == w.in;
+  };
+  if (pixel(p.x, p.ow) && pixel(p.y, p.oh)) {
+    p.ow = p.x.in *= p.y.in;
+    p.oh = p.y.in = 1;
+  }
+  return p;
+}
+
+/// A tile of mx pixels and nv vectors of 16 channels; `step` is what one multiplication costs, in
+/// cycles. `stride` of a kernel whose pixels are neighbours in a row, 0 of one that gathers them.
+struct Tile {
+  int64_t mx, nv;
+  double step;
+  int64_t stride = 0;
+  int64_t columns() const { return nv * kChannelBlock; }
+};
+/// Few shapes, since each is a kernel to compile.
+constexpr Tile kTiles[] = {{7, 4, 1.0}, {14, 2, 1.0}, {16, 1, 1.15}, {1, 4, 1.8}};
+constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
+
+/// `steps`: multiplications of one vector of results.
+Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps) {
+  const int64_t taps = p.x.size * p.y.size, pixels = p.ow * p.oh;
+  const bool rows =
+      p.x.stride <= 2 && p.x.dilation == 1 && p.y.dilation == 1 && p.x.size <= kWidest;
+  Tile best;
+  double least = std::numeric_limits<double>::infinity();
+  for (Tile t : kTiles) {
+    constexpr double kStore = 5, kStart = 80;  // per vector, per tile; measured
+    const auto vectors = static_cast<double>(t.mx * t.nv);
+    const double tile = vectors * (static_cast<double>(steps) * t.step + kStore) + kStart;
+    const double groups = static_cast<double>(DivideUp(c.out_channels, t.columns()));
+    const double gather = static_cast<double>(taps * DivideUp(c.used, kChannelBlock) * t.mx) * 4;
+    const double in_rows = static_cast<double>(DivideUp(p.ow, t.mx) * p.oh) * groups * tile;
+    const double gathered = static_cast<double>(DivideUp(pixels, t.mx)) * groups * (tile + gather);
+    t.stride = rows && p.ow >= t.mx && t.mx > 1 && in_rows <= gathered ? p.x.stride : 0;
+    const double cost = t.stride > 0 ? in_rows : gathered;
+    if (cost < least) least = cost, best = t;
+  }
+  return best;
+}
+
+double FlopsOf(const OpView& op, int64_t terms) {
+  return 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms);
+}
+
+KernelOffer Offer(bool pays) {
+  KernelOffer offer = {KernelSpec::Epilogue::kLanes};
+  offer.pays_for_forms = pays;
+  return offer;
+}
+
+}  // namespace
+
+template <bool kDot>
+Result<KernelOffer> Bytes<kDot>::AcceptsBlocks(const OpView& op, const KernelRequest& request,
+                                               const Convolution& c) {
+  if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
+  if (!OneGroup(c)) return Refuse("several groups");
+  TIMCL_TRY(
+      CheckBytes(op, request, c.out_channels, c.used * c.axes[0].size * c.axes[1].size, kDot));
+  return Offer(true);
+}
+
+template <bool kDot>
+Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const Convolution& c) {
+  const Plane p = PlaneOf(op, c);
+  const int64_t taps = p.x.size * p.y.size, terms = c.used * taps, block = kChannelBlock;
+  constexpr int64_t kTogether = kDot ? 4 : 1;
+  const int64_t steps = DivideUp(c.used, kTogether);  // of one tap: blocks are whole fours
+  const Tile tile = ChooseTile(p, c, steps * taps);
+  const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
+  const Weights weights(op.in(1));
+  std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * taps * kTogether));
+  for (int64_t o = 0; o < c.out_channels; ++o) {
+    for (int64_t u = 0; u < c.used; ++u) {
+      const int64_t first = u / block * block, lane = u - first;
+      const int64_t here = DivideUp(std::min(block, c.used - first), kTogether);  // steps of a tap
+      const int64_t begin = (o / width * steps + first / kTogether) * taps;
+      const int64_t column = o % width * kTogether + lane % kTogether;
+      for (int64_t k = 0; k < taps; ++k) {
+        const int64_t step = begin + k * here + lane / kTogether;
+        packed[static_cast<size_t>(step * width * kTogether + column)] =
+            static_cast<int8_t>(weights[(o * c.per_slice + u) * taps + k]);
+      }
+    }
+  }
+  const Channels channels = ChannelsOf(op, c.out_channels, terms, [&](int64_t o, int64_t k) {
+    return weights[o * c.per_slice * taps + k];
+  });
+  KernelSpec spec;
+  spec.source = "conv_block8.cl";
+  spec.entry = "conv_block8";
+  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Padded(channels.bias, width, "B", "int"),
+                   Padded(channels.m, width, "M", "float"), Out(0, "Y")};
+  spec.sizes = {{"IW", p.x.in},
+                {"IH", p.y.in},
+                {"IC", c.used},
+                {"OW", p.ow},
+                {"OH", p.oh},
+                {"OC", c.out_channels},
+                {"KW", p.x.size},
+                {"KH", p.y.size},
+                {"STRIDE_X", p.x.stride},
+                {"STRIDE_Y", p.y.stride},
+                {"DILATION_X", p.x.dilation},
+                {"DILATION_Y", p.y.dilation},
+                {"LEFT", p.x.front},
+                {"TOP", p.y.front},
+                {"GROUPS", groups},
+                {"LIMIT", LimitOf(channels)}};
+  spec.defines = {
+      {"DOT", kDot}, {"MX", tile.mx}, {"NV", tile.nv}, {"STEP", tile.stride}, {"WIDEST", kWidest}};
+  spec.dims = 3;
+  spec.global = tile.stride > 0 ? Grid(DivideUp(p.ow, tile.mx), p.oh, groups * c.images)
+                                : Grid(DivideUp(p.ow * p.oh, tile.mx), 1, groups * c.images);
+  spec.flops = FlopsOf(op, terms);
+  return Launches{spec};
+}
+
+namespace {
+
+constexpr int64_t kLines = 64;  // LINES of conv_stem8.cl
+
+Tile StemTile(const OpView& op, const Convolution& c) {
+  const int64_t ow = op.out(0).shape()[0], oc = c.out_channels;
+  const int64_t mx = ow >= 14 ? 14 : 7;
+  return {mx, mx == 14 ? (oc <= kChannelBlock ? 1 : 2) : (oc <= 2 * kChannelBlock ? 2 : 4), 1.0};
+}
+
+}  // namespace
+
+template <bool kDot>
+Result<KernelOffer> Bytes<kDot>::AcceptsStem(const OpView& op, const KernelRequest& request,
+                                             const Convolution& c) {
+  const auto& [x, y, z] = c.axes;
+  if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
+  if (!OneGroup(c)) return Refuse("several groups");
+  if (c.channels > 4) return Refuse("more than 4 channels");
+  if (c.channels * y.size > kLines)
+    return Refuse("windows of more than " + to_string(kLines) + " lines");
+  if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
+  if (x.stride > 2) return Refuse("only strides of 1 and 2 along the width");
+  if (x.size > 16) return Refuse("the window is wider than 16 cells");
+  if (op.out(0).shape()[0] < 7) return Refuse("less than 7 results in a row");
+  TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * x.size * y.size, kDot));
+  if (!kDot && c.used * x.size * y.size > 514) return Refuse("sums may leave 24 bits");
+  return Offer(true);
+}
+
+template <bool kDot>
+Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c) {
+  const Window &x = c.axes[0], &y = c.axes[1];
+  const Shape& out = op.out(0).shape();
+  const int64_t taps = x.size * y.size;
+  constexpr int64_t kTogether = kDot ? 4 : 1;
+  const int64_t steps = DivideUp(x.size, kTogether);  // of one line of the window
+  const Tile tile = StemTile(op, c);
+  const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
+  const Weights weights(op.in(1));
+  std::vector<int8_t> packed(
+      static_cast<size_t>(groups * width * c.used * y.size * steps * kTogether));
+  for (int64_t o = 0; o < c.out_channels; ++o) {
+    for (int64_t line = 0; line < c.used * y.size; ++line) {
+      for (int64_t k = 0; k < x.size; ++k) {
+        const int64_t step = (o / width * c.used * y.size + line) * steps + k / kTogether;
+        packed[static_cast<size_t>((step * width + o % width) * kTogether + k % kTogether)] =
+            static_cast<int8_t>(weights[o * c.per_slice * taps + line * x.size + k]);
+      }
+    }
+  }
+  const Channels channels =
+      ChannelsOf(op, c.out_channels, c.used * taps,
+                 [&](int64_t o, int64_t k) { return weights[o * c.per_slice * taps + k]; });
+  KernelSpec spec;
+  spec.source = "conv_stem8.cl";
+  spec.entry = "conv_stem8";
+  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Padded(channels.bias, width, "B", "int"),
+                   Padded(channels.m, width, "M", "float"), Out(0, "Y")};
+  spec.sizes = {{"IW", x.in},
+                {"IH", y.in},
+                {"IC", c.channels},
+                {"OW", out[0]},
+                {"OH", out[1]},
+                {"OC", c.out_channels},
+                {"KW", x.size},
+                {"KH", y.size},
+                {"STRIDE_Y", y.stride},
+                {"LEFT", x.front},
+                {"TOP", y.front},
+                {"GROUPS", groups},
+                {"CELLS", op.in(0).shape().count()}};
+  spec.defines = {{"DOT", kDot},
+                  {"MX", tile.mx},
+                  {"NV", tile.nv},
+                  {"STEP", x.stride},
+                  {"WIDEST", DivideUp(x.size, 4) * 4},
+                  {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
+  spec.dims = 3;
+  spec.global = Grid(DivideUp(out[0], tile.mx), out[1], groups * c.images);
+  spec.flops = FlopsOf(op, c.used * taps);
+  return Launches{spec};
+}
+
+template <bool kDot>
+Result<KernelOffer> Bytes<kDot>::AcceptsDepthwise(const OpView& op, const KernelRequest& request,
+                                                  const Convolution& c) {
+  const auto& [x, y, z] = c.axes;
+  if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
+  if (c.group != 1 || c.used != 1 || c.out_channels != c.channels)
+    return Refuse("not one output channel for each input channel");
+  if (x.stride != y.stride || x.stride > 2) return Refuse("only strides of 1 and 2, both alike");
+  if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
+  if (x.size > 7 || y.size > 7) return Refuse("the window is larger than 7x7");
+  TIMCL_TRY(CheckBytes(op, request, c.out_channels, x.size * y.size, kDot));
+  return Offer(true);
+}
+
+template <bool kDot>
+Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const Convolution& c) {
+  const Window &x = c.axes[0], &y = c.axes[1];
+  const Shape& out = op.out(0).shape();
+  const int64_t blocks = DivideUp(c.channels, kChannelBlock), taps = x.size * y.size;
+  const int64_t rows = x.size <= 3 ? 4 : 2;  // measured
+  const Weights weights(op.in(1));
+  auto weight_of = [&](int64_t o, int64_t k) { return weights[o * c.per_slice * taps + k]; };
+  Operand packed;
+  if (kDot) {
+    // As depthwise_block8.cl names them.
+    const int64_t apart = x.size <= 3 ? 2 : 4, phases = apart / x.stride;
+    const int64_t uses = (apart - x.stride + x.size + 3) / 4;
+    std::vector<int8_t> bytes(
+        static_cast<size_t>(blocks * y.size * phases * uses * kChannelBlock * 4));
+    for (int64_t o = 0; o < c.channels; ++o) {
+      for (int64_t k = 0; k < taps; ++k) {
+        for (int64_t phase = 0; phase < phases; ++phase) {
+          const int64_t row = (o / kChannelBlock * y.size + k / x.size) * phases + phase;
+          const int64_t cell = k % x.size + phase * x.stride;
+          const int64_t vector = row * uses + cell / 4;
+          bytes[static_cast<size_t>((vector * kChannelBlock + o % kChannelBlock) * 4 + cell % 4)] =
+              static_cast<int8_t>(weight_of(o, k));
+        }
+      }
+    }
+    packed = Data(bytes, "W", "int");
+  } else {
+    std::vector<float> reals(static_cast<size_t>(blocks * taps * kChannelBlock));
+    for (int64_t o = 0; o < c.channels; ++o) {
+      for (int64_t k = 0; k < taps; ++k) {
+        reals[static_cast<size_t>((o / kChannelBlock * taps + k) * kChannelBlock +
+                                  o % kChannelBlock)] = static_cast<float>(weight_of(o, k));
+      }
+    }
+    packed = Data(reals, "W", "float");
+  }
+  const Channels channels = ChannelsOf(op, c.channels, taps, weight_of);
+  KernelSpec spec;
+  spec.source = "depthwise_block8.cl";
+  spec.entry = "depthwise_block8";
+  spec.operands = {In(0, "X"), packed, Padded(channels.bias, kChannelBlock, "B", "int"),
+                   Padded(channels.m, kChannelBlock, "M", "float"), Out(0, "Y")};
+  spec.sizes = {{"IW", x.in},       {"IH", y.in},      {"OW", out[0]},  {"OH", out[1]},
+                {"BLOCKS", blocks}, {"LEFT", x.front}, {"TOP", y.front}};
+  spec.defines = {{"DOT", kDot}, {"MY", rows}, {"STEP", x.stride}, {"KW", x.size}, {"KH", y.size}};
+  spec.dims = 2;
+  spec.global = Grid(DivideUp(out[1], rows), blocks * c.images);
+  spec.flops = FlopsOf(op, taps);
+  return Launches{spec};
+}
+
+namespace {
+
+/// Rows and vectors of columns; few shapes, as above.
+struct MatmulTile {
+  int64_t rows, vectors;
+};
+MatmulTile ChooseTile(const Matmul& p) {
+  const int64_t vectors = DivideUp(p.n, 16);
+  // One row has one product per weight that is read: many sums at once hide the memory's latency.
+  if (p.m == 1) return {1, vectors <= 2 ? 2 : vectors <= 4 ? 4 : 8};
+  if (p.m <= 4) return {4, vectors <= 2 ? 2 : 6};
+  return vectors <= 2 ? MatmulTile{12, 2} : MatmulTile{6, 4};
+}
+
+}  // namespace
+
+template <bool kDot>
+Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelRequest& request,
+                                               const Matmul& p) {
+  TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot));
+  return Offer(false);
+}
+
+template <bool kDot>
+Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const Matmul& p) {
+  const MatmulTile tile = ChooseTile(p);
+  const int64_t width = tile.vectors * 16, groups = DivideUp(p.n, width);
+  constexpr int64_t kTogether = kDot ? 4 : 1;
+  const int64_t steps = DivideUp(p.k, kTogether);
+  const Weights weights(op.in(1));
+  const Channels channels =
+      ChannelsOf(op, p.n, p.k, [&](int64_t n, int64_t k) { return weights[n * p.stride + k]; });
+  std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * kTogether));
+  std::vector<int32_t> bias(static_cast<size_t>(groups * width));
+  std::vector<float> m(static_cast<size_t>(groups * width));
+  for (int64_t column = 0; column < groups * width; ++column) {
+    const int64_t vector = column / 16 * 16;
+    const int64_t n = std::max<int64_t>(std::min(vector, p.n - 16), 0) + column % 16;
+    if (vector >= p.n || n >= p.n) continue;
+    bias[static_cast<size_t>(column)] = channels.bias[static_cast<size_t>(n)];
+    m[static_cast<size_t>(column)] = channels.m[static_cast<size_t>(n)];
+    int8_t* const to =
+        packed.data() + column / width * steps * width * kTogether + column % width * kTogether;
+    for (int64_t k = 0; k < p.k; ++k)
+      to[k / kTogether * width * kTogether + k % kTogether] =
+          static_cast<int8_t>(weights[n * p.stride + k]);
+  }
+  KernelSpec spec;
+  spec.source = "matmul8.cl";
+  spec.entry = "matmul8";
+  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Data(bias, "B", "int"),
+                   Data(m, "M8", "float"), Out(0, "Y")};
+  spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}, {"LIMIT", LimitOf(channels)}};
+  spec.defines = {{"DOT", kDot},
+                  {"MR", tile.rows},
+                  {"NV", tile.vectors},
+                  {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
+  spec.dims = 2;
+  spec.global = Grid(DivideUp(p.m, tile.rows), groups);
+  spec.flops = FlopsOf(op, p.k);
+  return Launches{spec};
+}
+
+template struct Bytes<false>;
+template struct Bytes<true>;
+
+}  // namespace tim::vx::weighted_sum
