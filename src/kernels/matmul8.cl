@@ -7,6 +7,7 @@
 //   B, M8  int and float [ceil(N / NR)][NR], in these columns; B = bias - zero point * sum of
 //   weights, for the values
 //      without sign
+// REAL_BIAS 1: R [ceil(N / NR)][NR] is a float bias, added to the scaled sum; B has none then.
 // LIMIT (DOT 0): so many terms have sums below 2^24; after that they move to integers.
 // Global size: ceil(M / MR), ceil(N / NR).
 #define NR (16 * NV)
@@ -24,7 +25,13 @@ typedef float cell_t;
 #endif
 
 // clang-format off
+#if REAL_BIAS
+#define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), DATA(R), OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
+#define ARGUMENTS PASS(X), PASS(W), PASS(B), PASS(M8), PASS(R), PASS(Y), M, N, K, LIMIT
+#else
 #define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
+#define ARGUMENTS PASS(X), PASS(W), PASS(B), PASS(M8), PASS(Y), M, N, K, LIMIT
+#endif
 TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
   const int m0 = row * MR;
   global const weight_t* w = (global const weight_t*)W + group * NR * ((K + TERMS - 1) / TERMS);
@@ -106,6 +113,17 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
       const int16 sum = total[i][j] + convert_int16(acc[i][j]) + bias;
 #endif
       const int to = (m0 + i) * N + n;
+#if REAL_BIAS
+      const float16 product = convert_float16(sum) * m;
+      const float16 result = product + vload16(vector, R);
+      if (N >= 16) {
+        VSTORE(Y, to, result);
+      } else {
+        float lane[16];
+        vstore16(result, 0, lane);
+        for (int l = 0; l < N; ++l) STORE(Y, to + l, lane[l]);
+      }
+#else
       if (N >= 16) {
         VSTORE_ACC(Y, to, sum, m);
       } else {
@@ -113,10 +131,11 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
         vstore16(sum, 0, lane);
         for (int l = 0; l < N; ++l) STORE_ACC(Y, to + l, lane[l], M8[l]);
       }
+#endif
     }
   }
 }
 TILE_KERNEL(matmul8)(PARAMETERS) {
-  FN(tile)(PASS(X), PASS(W), PASS(B), PASS(M8), PASS(Y), M, N, K, LIMIT, WORK_ITEM(0), WORK_ITEM(1));
+  FN(tile)(ARGUMENTS, WORK_ITEM(0), WORK_ITEM(1));
 }
 // clang-format on

@@ -1,6 +1,7 @@
 // A point-wise op (see pointwise.clh) without broadcasting, 16 elements per work-item: x, y and z
 // are vectors. For CPUs, whose library functions are an order of magnitude faster on vectors.
-// X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand is float32.
+// X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand is float32 or quantized 8-bit, and so read or stored as a vector; R only
+// where all are.
 #include "pointwise.clh"
 #include "tensor.clh"
 #define LANES(X, i)                                                                               \
@@ -9,17 +10,17 @@
              LOAD(X, i + 10), LOAD(X, i + 11), LOAD(X, i + 12), LOAD(X, i + 13), LOAD(X, i + 14), \
              LOAD(X, i + 15)))
 #if X_WIDE
-#define LOAD_X vload16(0, X + i)
+#define LOAD_X VLOAD(X, i)
 #else
 #define LOAD_X LANES(X, i)
 #endif
 #if Y_WIDE
-#define LOAD_Y vload16(0, Y + i)
+#define LOAD_Y VLOAD(Y, i)
 #else
 #define LOAD_Y LANES(Y, i)
 #endif
 #if Z_WIDE
-#define LOAD_Z vload16(0, Z + i)
+#define LOAD_Z VLOAD(Z, i)
 #else
 #define LOAD_Z LANES(Z, i)
 #endif
@@ -34,9 +35,6 @@
     for (int k = 0; k < 16; ++k) lanes[k] = LOAD(X, i + min(k, n - 1)); \
     v = vload16(0, lanes);                                              \
   }
-// PoCL's vstore16 to global memory becomes three or four stores.
-typedef float16 __attribute__((aligned(4))) FN(unaligned16);
-#define unaligned16 FN(unaligned16)
 KERNEL(pointwise16)(INPUT_PARAMETERS, OUT(R), SIZE(N) REAL_PARAMETERS) {
   const int i = WORK_ITEM(0) * 16, n = N - i;
   if (n <= 0) return;
@@ -47,22 +45,14 @@ KERNEL(pointwise16)(INPUT_PARAMETERS, OUT(R), SIZE(N) REAL_PARAMETERS) {
 #if INPUTS > 2
   FETCH(Z, z)
 #endif
-#if R_WIDE
   const float16 r = EXPR;
+#if R_WIDE
   if (n >= 16) {
-    *(global unaligned16*)(R + i) = EPILOGUE16(i, r);
-  } else {
-    float lanes[16];
-    vstore16(r, 0, lanes);
-    for (int k = 0; k < n; ++k) R[i + k] = EPILOGUE(i + k, lanes[k]);
-  }
-#else
-  float lanes[16];
-  vstore16(EXPR, 0, lanes);
-  if (n >= 16) {
-    for (int k = 0; k < 16; ++k) STORE(R, i + k, lanes[k]);
-  } else {
-    for (int k = 0; k < n; ++k) STORE(R, i + k, lanes[k]);
+    VSTORE(R, i, r);
+    return;
   }
 #endif
+  float lanes[16];
+  vstore16(r, 0, lanes);
+  for (int k = 0; k < min(n, 16); ++k) STORE(R, i + k, lanes[k]);
 }

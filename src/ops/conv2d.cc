@@ -2,6 +2,7 @@
 // tf.nn.depthwise_conv2d.
 #include "tim/vx/ops/conv2d.h"
 
+#include <cmath>
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
@@ -68,7 +69,8 @@ weighted_sum::CaseForm Form(const Conv2dAttrs& a, const Shape& x, const Shape& w
           depthwise ? 2 : 3, note, declared};
 }
 
-/// Shapes around the edges of the tiles of kernels over blocks of 16 channels; float alone.
+/// Shapes around the edges of the tiles of kernels over blocks of 16 channels, in float and in i8
+/// with a weight per channel.
 void BlockCases(CaseMaker& make) {
   auto add = [&](const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
@@ -77,6 +79,14 @@ void BlockCases(CaseMaker& make) {
     CaseBuilder c = make.Of(a);
     c.In(F32(x), -3, 3).Const(F32(w), -1, 1).Const(F32({channels}), -2, 2);
     c.Out(F32(declared)).Note(note);
+    // Results that neither vanish nor all saturate.
+    const double terms = static_cast<double>(w[0] * w[1] * (a.multiplier > 0 ? 1 : x[2]));
+    CaseBuilder b = make.Of(a);
+    b.In(Affine(DataType::INT8, x, 0.027f, -9), -3, 3);
+    b.Const(PerChannel(DataType::INT8, w, a.multiplier > 0 ? 2 : 3), -1, 1);
+    b.Const(I32({channels}), -3000, 3000);
+    b.Out(Affine(DataType::INT8, declared, static_cast<float>(0.03 * std::sqrt(terms)), 5));
+    b.Note(note);
   };
   Conv2dAttrs a;
   for (int64_t pixels : {1, 6, 14, 27, 29}) add(a, {pixels, 1, 21, 2}, {1, 1, 21, 35}, "a line");

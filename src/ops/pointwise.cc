@@ -199,6 +199,13 @@ bool SameShapes(const OpView& op, const Walk& walk) {
   return same;
 }
 
+/// Read and stored 16 elements at once.
+bool IsWide(const TensorView& t) {
+  const bool byte = t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8;
+  return t.dtype() == DataType::FLOAT32 ||
+         (byte && t.type().quantized() && !t.type().per_channel());
+}
+
 }  // namespace
 
 Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
@@ -210,18 +217,17 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
   if (RuleOf(op).scalar_only) return refuse("the expression is for scalars only");
   if (ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8) return refuse("whole numbers");
   if (!SameShapes(op, MakeWalk(op))) return refuse("broadcasting");
-  return KernelOffer{op.out(0).dtype() == DataType::FLOAT32 ? KernelSpec::Epilogue::kVector
-                                                            : KernelSpec::Epilogue::kScalar};
+  return KernelOffer{IsWide(op.out(0)) ? KernelSpec::Epilogue::kLanes
+                                       : KernelSpec::Epilogue::kScalar};
 }
 
 Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
   const int64_t count = InForm(op.out(0).type(), request.out).count();
   KernelSpec spec = BaseSpec(op, "pointwise16", RuleOf(op).expression, count);
-  auto wide = [](const TensorView& t) { return t.dtype() == DataType::FLOAT32; };
   for (size_t k = 0; k < op.num_inputs(); ++k) {
-    spec.defines.emplace_back(std::string(kNames[k]) + "_WIDE", wide(op.in(k)));
+    spec.defines.emplace_back(std::string(kNames[k]) + "_WIDE", IsWide(op.in(k)));
   }
-  spec.defines.emplace_back("R_WIDE", wide(op.out(0)));
+  spec.defines.emplace_back("R_WIDE", IsWide(op.out(0)));
   spec.global = Grid(DivideUp(count, 16));
   spec.local = {64, 1, 1};
   spec.float_math = true;

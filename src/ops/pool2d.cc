@@ -106,11 +106,43 @@ Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
        .global = Grid(y[1], DivideUp(x[2], kChannelBlock), x[3]),
        .flops = static_cast<double>(y.count()) * static_cast<double>(wx.size * wy.size)}};
 }
+
+/// The same for quantized 8-bit tensors.
+Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  if (op.in(0).shape().rank() != 4) return refuse("only rank 4");
+  for (const TensorView& t : {op.in(0), op.out(0)}) {
+    const bool byte = t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8;
+    if (!byte || !t.type().quantized() || t.type().per_channel())
+      return refuse("only i8 and u8 with one scale");
+  }
+  const pooling::Pool pool = PoolOf(op);
+  if (pool.type == PoolType::L2) return refuse("not the root of the mean square");
+  const Shape& y = op.out(0).shape();
+  for (size_t d = 0; d < 2; ++d) {
+    const Window& w = pool.axes[d];
+    if (w.front >= w.size || (y[d] - 1) * w.stride - w.front >= w.in)
+      return refuse("a window lies outside of the input");
+  }
+  if (request.out == TensorForm::kPlain && y[0] * y[1] > 1)
+    return refuse("several positions, which a plain result would scatter");
+  return KernelOffer{KernelSpec::Epilogue::kLanes};
+}
+Result<Launches> BytesInBlocks(const OpView& op, const KernelRequest& request) {
+  TIMCL_ASSIGN(Launches launches, Blocks(op, request));
+  launches[0].source = "pool_block8.cl";
+  launches[0].entry = "pool_block8";
+  launches[0].defines.emplace_back("DOT", 0);
+  return launches;
+}
 constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}},
     {"blocks to plain", AcceptsBlocks, Blocks, {}, false, kBlocked, kPlain},
-    {"blocks", AcceptsBlocks, Blocks, {}, false, kBlocked, kBlocked}};
+    {"blocks", AcceptsBlocks, Blocks, {}, false, kBlocked, kBlocked},
+    {"bytes to plain", AcceptsBytes, BytesInBlocks, {}, false, kBlocked, kPlain},
+    {"blocks of bytes", AcceptsBytes, BytesInBlocks, {}, false, kBlocked, kBlocked}};
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -136,6 +168,16 @@ void Cases(CaseMaker& make) {
     make.Of(of({3, 3}, {2, 2}, PadType::AUTO, {1, 1, 1, 1}))
         .In(F32({9, 8, 35, 2}))
         .Note("blocks of channels, the last of 3");
+    for (DataType dtype : {DataType::UINT8, DataType::INT8}) {
+      const TensorType x = Affine(dtype, {9, 8, 35, 2}, 0.021f, dtype == DataType::INT8 ? -9 : 121);
+      make.Of(of({3, 3}, {2, 2}, PadType::AUTO, {1, 1, 1, 1}))
+          .In(x, -3, 3)
+          .Out(Affine(dtype, {}, 0.017f, 3))
+          .Note("blocks of bytes, the last of 3");
+      TensorType whole = x;
+      whole.shape = {7, 5, 37, 2};
+      make.Of(of({7, 5}, {1, 1})).In(whole, -3, 3).Note("windows that cover bytes");
+    }
     make.Of(of({2, 2}, {2, 2})).In(F32({17, 3, 2})).Note("rank 3");
     make.Of(of({5, 3}, {0, 0})).In(F32({5, 3, 4, 1})).Note("stride 0");
     make.Of(of({3, 3}, {2, 2}, PadType::AUTO, {2, 2, 2, 2}))

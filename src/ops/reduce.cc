@@ -154,43 +154,66 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
 template <Kind kind>
 constexpr KernelCandidate kKernels[] = {{"general", nullptr, General<kind>}};
 
-/// The mean of each channel of pictures in blocks, plain: pooling over the whole picture.
-Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request) {
+/// The mean of whole planes, read in blocks of channels, as pooling with a window over the input.
+Status CheckPlanes(const OpView& op, const KernelRequest& request) {
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
   const Shape& x = op.in(0).shape();
+  if (x.rank() != 4) return refuse("only rank 4");
+  std::vector<bool> reduced(4, false);
+  for (int32_t a : op.attrs<ReduceAttrs>().axis)
+    reduced[static_cast<size_t>(a < 0 ? a + 4 : a)] = true;
+  if (reduced != std::vector<bool>{true, true, false, false})
+    return refuse("only over the first two dimensions");
+  return Status();
+}
+bool IsByte(const TensorView& t) {
+  return (t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8) && t.type().quantized() &&
+         !t.type().per_channel();
+}
+KernelSpec PlanesSpec(const OpView& op, const char* entry, int type) {
+  const Shape& x = op.in(0).shape();
+  KernelSpec spec;
+  spec.source = std::string(entry) + ".cl";
+  spec.entry = entry;
+  spec.operands = {In(0, "X"), Out(0, "Y")};
+  spec.sizes = {{"IW", x[0]},    {"IH", x[1]},    {"KW", x[0]}, {"KH", x[1]}, {"OW", 1},  {"OH", 1},
+                {"STRIDE_X", 1}, {"STRIDE_Y", 1}, {"LEFT", 0},  {"TOP", 0},   {"C", x[2]}};
+  spec.defines = {{"TYPE", type}, {"PLAIN", 1}};
+  spec.dims = 3;
+  spec.global = Grid(1, DivideUp(x[2], kChannelBlock), x[3]);
+  return spec;
+}
+Result<KernelOffer> AcceptsFloatPlanes(const OpView& op, const KernelRequest& request) {
+  TIMCL_TRY(CheckPlanes(op, request));
   if (op.in(0).dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
-    return refuse("only f32");
-  const auto& axes = op.attrs<ReduceAttrs>().axis;
-  const bool both = axes.size() == 2 && op.Axis(axes[0]) + op.Axis(axes[1]) == 1;
-  if (x.rank() != 4 || !both) return refuse("not over width and height");
+    return Status::Error(Code::kUnsupported, "only f32");
   return KernelOffer{KernelSpec::Epilogue::kVector};
 }
-Result<Launches> Blocks(const OpView& op, const KernelRequest&) {
-  const Shape& x = op.in(0).shape();
-  return Launches{{.source = "pool_block.cl",
-                   .entry = "pool_block",
-                   .operands = {In(0, "X"), Out(0, "Y")},
-                   .sizes = {{"IW", x[0]},
-                             {"IH", x[1]},
-                             {"KW", x[0]},
-                             {"KH", x[1]},
-                             {"OW", 1},
-                             {"OH", 1},
-                             {"STRIDE_X", 1},
-                             {"STRIDE_Y", 1},
-                             {"LEFT", 0},
-                             {"TOP", 0},
-                             {"C", x[2]}},
-                   .defines = {{"TYPE", 1}, {"PLAIN", 1}},
-                   .dims = 3,
-                   .global = Grid(1, DivideUp(x[2], kChannelBlock), x[3]),
-                   .flops = static_cast<double>(x.count())}};
+Result<Launches> FloatPlanes(const OpView& op, const KernelRequest&) {
+  return Launches{PlanesSpec(op, "pool_block", 1)};
 }
+Result<KernelOffer> AcceptsBytePlanes(const OpView& op, const KernelRequest& request) {
+  TIMCL_TRY(CheckPlanes(op, request));
+  if (!IsByte(op.in(0)) || !IsByte(op.out(0)))
+    return Status::Error(Code::kUnsupported, "only i8 and u8 with one scale");
+  const Shape& x = op.in(0).shape();
+  if (x[0] * x[1] > std::numeric_limits<int32_t>::max() / 512)
+    return Status::Error(Code::kUnsupported, "sums may leave 32 bits");
+  return KernelOffer{KernelSpec::Epilogue::kLanes};
+}
+Result<Launches> BytePlanes(const OpView& op, const KernelRequest&) {
+  KernelSpec spec = PlanesSpec(op, "pool_block8", 4);
+  spec.reals = {{"SCALE", ScaleOf(op, kMean)}};
+  spec.defines.emplace_back("DOT", 0);
+  return Launches{spec};
+}
+constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
 template <>
 constexpr KernelCandidate kKernels<kMean>[] = {
     {"general", nullptr, General<kMean>},
-    {"blocks", AcceptsBlocks, Blocks, {}, false, TensorForm::kBlocked, TensorForm::kPlain}};
+    {"blocks to plain", AcceptsFloatPlanes, FloatPlanes, {}, false, kBlocked, kPlain},
+    {"bytes to plain", AcceptsBytePlanes, BytePlanes, {}, false, kBlocked, kPlain}};
 
 template <Kind kind>
 void Cases(CaseMaker& make) {
@@ -207,6 +230,13 @@ void Cases(CaseMaker& make) {
   add({0}, true, {53}, "to one element");
   for (int32_t axis : {0, 1, 2, 3, -1, -4}) add({axis}, axis % 2 == 0, {19, 5, 3, 2}, "axes");
   add({0, 1}, false, {7, 5, 3, 2}, "the first two");
+  add({-3, 0}, true, {5, 7, 35, 2}, "planes of many channels");
+  if (!logical) {
+    make.Of(ReduceAttrs{{0, 1}, false})
+        .In(Affine(DataType::INT8, {7, 7, 35, 2}, 0.027f, -9), lo, hi)
+        .Out(Affine(DataType::INT8, {}, 0.005f, 3))
+        .Note("planes of bytes");
+  }
   add({1, 2}, true, {7, 5, 3, 2}, "the middle");
   add({2, 0}, false, {5, 7, 3, 2}, "every other");
   add({1, 3}, true, {21, 3, 5, 2}, "every other");

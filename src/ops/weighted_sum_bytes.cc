@@ -53,9 +53,13 @@ class Weights {
   const uint8_t* bytes_;
 };
 
+bool HasRealBias(const OpView& op) {
+  return op.in(2).present() && op.in(2).dtype() == DataType::FLOAT32;
+}
+
 /// What all of them need. `terms`: products of one sum.
 Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channels, int64_t terms,
-                  bool dot) {
+                  bool dot, bool takes_real_bias = false) {
   if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
   if (dot && !request.caps.dot_product_u8s8)
     return Refuse("the device has no dot product of bytes");
@@ -67,7 +71,9 @@ Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channe
   if (w.data() == nullptr) return Refuse("the weights are not constant");
   if (w.dtype() != DataType::INT8 && w.dtype() != DataType::UINT8)
     return Refuse("only i8 and u8 weights");
-  if (b.present() && (b.data() == nullptr || b.dtype() != DataType::INT32))
+  const bool real_bias = HasRealBias(op);
+  if (b.present() &&
+      (b.data() == nullptr || (b.dtype() != DataType::INT32 && !(takes_real_bias && real_bias))))
     return Refuse("the bias is not constant, or not i32");
   if ((channels + 128) > std::numeric_limits<int32_t>::max() / (terms + 16))
     return Refuse("more than 2^31 - 1 packed weights");
@@ -75,7 +81,7 @@ Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channe
   if (zero < 0 || zero > 255) return Refuse("the zero point of the input is no element of it");
   // Sums, with the bias and without, in 32 bits.
   int64_t bias = 0;
-  for (int64_t c = 0; b.present() && c < channels; ++c)
+  for (int64_t c = 0; b.present() && !real_bias && c < channels; ++c)
     bias = std::max(bias, std::abs(int64_t{b.data_as<int32_t>()[c]}));
   const int64_t reach = bias + 2 * 255 * 128 * terms;
   if (reach > std::numeric_limits<int32_t>::max()) return Refuse("sums may leave 32 bits");
@@ -107,7 +113,8 @@ Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, WeightOf 
       const int64_t w = weight_of(c, k);
       sum += w, magnitudes += std::abs(w);
     }
-    const int64_t bias = op.in(2).present() ? op.in(2).data_as<int32_t>()[c] : 0;
+    const int64_t bias =
+        op.in(2).present() && !HasRealBias(op) ? op.in(2).data_as<int32_t>()[c] : 0;
     all.bias.push_back(static_cast<int32_t>(bias - zero * sum));
     all.most = std::max(all.most, magnitudes);
   }
@@ -427,7 +434,7 @@ MatmulTile ChooseTile(const Matmul& p) {
 template <bool kDot>
 Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                                const Matmul& p) {
-  TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot));
+  TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot, true));
   return Offer(false);
 }
 
@@ -442,13 +449,14 @@ Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const Matmul& p) {
       ChannelsOf(op, p.n, p.k, [&](int64_t n, int64_t k) { return weights[n * p.stride + k]; });
   std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * kTogether));
   std::vector<int32_t> bias(static_cast<size_t>(groups * width));
-  std::vector<float> m(static_cast<size_t>(groups * width));
+  std::vector<float> m(static_cast<size_t>(groups * width)), real_bias(m.size());
   for (int64_t column = 0; column < groups * width; ++column) {
     const int64_t vector = column / 16 * 16;
     const int64_t n = std::max<int64_t>(std::min(vector, p.n - 16), 0) + column % 16;
     if (vector >= p.n || n >= p.n) continue;
     bias[static_cast<size_t>(column)] = channels.bias[static_cast<size_t>(n)];
     m[static_cast<size_t>(column)] = channels.m[static_cast<size_t>(n)];
+    if (HasRealBias(op)) real_bias[static_cast<size_t>(column)] = op.in(2).data_as<float>()[n];
     int8_t* const to =
         packed.data() + column / width * steps * width * kTogether + column % width * kTogether;
     for (int64_t k = 0; k < p.k; ++k)
@@ -460,10 +468,12 @@ Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const Matmul& p) {
   spec.entry = "matmul8";
   spec.operands = {In(0, "X"), Data(packed, "W", "char"), Data(bias, "B", "int"),
                    Data(m, "M8", "float"), Out(0, "Y")};
+  if (HasRealBias(op)) spec.operands.insert(spec.operands.end() - 1, Data(real_bias, "R", "float"));
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}, {"LIMIT", LimitOf(channels)}};
   spec.defines = {{"DOT", kDot},
                   {"MR", tile.rows},
                   {"NV", tile.vectors},
+                  {"REAL_BIAS", HasRealBias(op)},
                   {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
   spec.dims = 2;
   spec.global = Grid(DivideUp(p.m, tile.rows), groups);
