@@ -16,13 +16,14 @@
 #define LINE (((MX - 1) * STEP + WIDEST + 15) / 16 * 16)
 
 #if DOT
-typedef uchar cell_t;
-typedef int __attribute__((aligned(1))) taps_t;
+#define cell_t uchar
+typedef int __attribute__((aligned(1))) FN(taps_t);
+#define taps_t FN(taps_t)
 #define TAPS 4
 #define TAPS_AT(x) *(const taps_t*)(x)
 #define PUT16(to, v) *(timcl_bytes16*)(to) = v
 #else
-typedef float cell_t;
+#define cell_t float
 #define TAPS 1
 #define TAPS_AT(x) *(x)
 #define PUT16(to, v) vstore16(convert_float16(v), 0, to)

@@ -10,7 +10,7 @@
 #include "block8.clh"
 #define PX 4  // results of a row at once
 #if DOT
-typedef int16 column_t;
+#define column_t int16
 #define WEIGHT_t int
 #define APART (KW <= 3 ? 2 : 4)
 #define PHASES (APART / STEP)
@@ -28,7 +28,7 @@ inline int16 FN(by_channel)(uint16 pixels) {
   return as_int16(v);
 }
 #else
-typedef float16 column_t;
+#define column_t float16
 #define WEIGHT_t float
 #define FIRST_SUM 0
 #define SUM(k) (convert_int16(acc[t][k]) + bias)

@@ -15,11 +15,11 @@
 #include "tile8.clh"
 #define CHUNK 512  // terms of X that are brought together at once
 #if DOT
-typedef uchar cell_t;
+#define cell_t uchar
 #define TERMS 4
 #define CELLS(i, k) ((const int*)line)[(i) * (CHUNK / 4) + (k) / 4]
 #else
-typedef float cell_t;
+#define cell_t float
 #define TERMS 1
 #define CELLS(i, k) line[(i)*CHUNK + (k)]
 #endif
