@@ -2,7 +2,7 @@
 // delegates, and what the API alone costs. README.md beside this file says how to read the rows.
 //   model_bench                       cold compile: PoCL's own cache is switched off
 //   POCL_KERNEL_CACHE=1 model_bench   warm compile: from PoCL's cache, once it is filled
-//   model_bench --serve NETWORK TYPE  answers a line on stdout for each line on stdin, for peers.py
+//   model_bench --serve NETWORK FORM  answers a line on stdout for each line on stdin, for peers.py
 // OpenMP spins while it waits: OMP_WAIT_POLICY=passive where the machine is not idle.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/fma_peak.h"
 #include "digits.h"
 #include "networks.h"
 #include "tim/vx/compile_option.h"
@@ -34,7 +35,9 @@
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/layernormalization.h"
+#include "tim/vx/ops/matmul.h"
 #include "tim/vx/ops/softmax.h"
+#include "tim/vx/profile.h"
 #ifdef TIMCL_HAS_ONEDNN
 #include "tim/vx/delegates/onednn.h"
 #endif
@@ -171,11 +174,22 @@ using tim::vx::Code;
 using tim::vx::Result;
 using tim::vx::Status;
 
+/// A form in which a network is measured.
+struct Variant {
+  const char* name;
+  Type type;
+  bool relaxed;  // CompileOption::setRelaxMode: lower precision than float32 is welcome
+};
+constexpr Variant kFloat32 = {"f32", Type::kFloat32, false};
+constexpr Variant kVariants[] = {
+    kFloat32, {"int8", Type::kInt8, false}, {"relaxed", Type::kFloat32, true}};
+
 /// What outputs may differ by before a time counts.
 ///   float32   a part of the largest expected value: sums in another order, Winograd
 ///   int8      1 step where all is int8, as softmax and sigmoid may be off by one. Where float32
 ///             lies between, a rounding that falls the other way goes on through all layers: root
 ///             of the mean square, as a part of that of what is expected
+///   relaxed   the same
 constexpr double kFloatTolerance = 1e-3, kSteps = 1, kMixedTolerance = 0.1;
 /// Multiplications that the scalar reference backend does in a second or so.
 constexpr double kReferenceMacs = 15e6;
@@ -197,11 +211,13 @@ struct Ready {
   double build_ms = 0, compile_ms = 0, first_run_ms = 0;
 };
 
-Result<Ready> Prepare(Context& context, const Network& network, Type type) {
+Result<Ready> Prepare(Context& context, const Network& network, const Variant& variant,
+                      tim::vx::CompileOption options = {}) {
   Ready ready;
   auto start = std::chrono::steady_clock::now();
-  ready.graph = context.CreateGraph();
-  TIMCL_ASSIGN(ready.built, Built::Into(*ready.graph, network, type));
+  options.setRelaxMode(variant.relaxed);
+  ready.graph = context.CreateGraph(options);
+  TIMCL_ASSIGN(ready.built, Built::Into(*ready.graph, network, variant.type));
   ready.build_ms = Milliseconds(start);
   start = std::chrono::steady_clock::now();
   if (!ready.graph->Compile()) return ready.graph->LastStatus();
@@ -213,16 +229,17 @@ Result<Ready> Prepare(Context& context, const Network& network, Type type) {
   return ready;
 }
 
-Status Within(const Difference& difference, const Built& built, Type type, const char* of) {
+Status Within(const Difference& difference, const Built& built, const Variant& variant,
+              const char* of) {
   const Network& network = built.network();
   std::string allowed;
-  if (type == Type::kInt8 && network.int8 != "all") {
+  if (variant.relaxed || (variant.type == Type::kInt8 && network.int8 != "all")) {
     if (difference.rms() <= kMixedTolerance) return {};
     allowed = "a difference of " + std::to_string(difference.rms()) + " in the mean square, " +
               std::to_string(kMixedTolerance) + " is allowed";
   } else {
     double largest = kFloatTolerance * difference.scale;
-    if (type == Type::kInt8) {
+    if (variant.type == Type::kInt8) {
       largest = 0;
       for (const std::string& tensor : network.outputs)
         largest = std::max<double>(largest, built.StepOf(tensor) * kSteps * 1.001);
@@ -230,13 +247,12 @@ Status Within(const Difference& difference, const Built& built, Type type, const
     if (difference.largest <= largest) return {};
     allowed = "a difference of " + std::to_string(largest) + " is allowed";
   }
-  return Status::Error(Code::kInternal, network.file + ", " + networks::NameOf(type) +
-                                            ", differs from " + of + ": " + difference.where +
-                                            "; " + allowed);
+  return Status::Error(Code::kInternal, network.file + ", " + variant.name + ", differs from " +
+                                            of + ": " + difference.where + "; " + allowed);
 }
 
 /// Against the reference backend, if the network is small enough, else in its small form.
-Status CheckAgainstReference(Context& context, const std::string& name, Type type) {
+Status CheckAgainstReference(Context& context, const std::string& name, const Variant& variant) {
   TIMCL_ASSIGN(Network network, networks::Load(networks::FileOf(name)));
   if (network.macs > kReferenceMacs && networks::HasSmall(name)) {
     TIMCL_ASSIGN(network, networks::Load(networks::FileOf("small/" + name)));
@@ -244,16 +260,18 @@ Status CheckAgainstReference(Context& context, const std::string& name, Type typ
   ContextOptions host;
   host.host_only = true;
   const auto reference_context = Context::Create(host);
-  TIMCL_ASSIGN(const Ready ours, Prepare(context, network, type));
-  TIMCL_ASSIGN(const Ready reference, Prepare(*reference_context, network, type));
+  TIMCL_ASSIGN(const Ready ours, Prepare(context, network, variant));
+  Variant exact = variant;
+  exact.relaxed = false;
+  TIMCL_ASSIGN(const Ready reference, Prepare(*reference_context, network, exact));
   TIMCL_ASSIGN(const Difference difference, networks::Compare(ours.built, reference.built));
-  return Within(difference, ours.built, type, "the reference backend");
+  return Within(difference, ours.built, variant, "the reference backend");
 }
 
 /// Outputs of the full network against those that calibrate.py computed.
-Status CheckExpected(const Built& built, Type type) {
-  TIMCL_ASSIGN(const Difference difference, networks::CompareExpected(built, type));
-  return Within(difference, built, type, "what NumPy computed");
+Status CheckExpected(const Built& built, const Variant& variant) {
+  TIMCL_ASSIGN(const Difference difference, networks::CompareExpected(built, variant.type));
+  return Within(difference, built, variant, "what NumPy computed");
 }
 
 bool g_check = true;  // --no-check
@@ -262,29 +280,29 @@ bool g_check = true;  // --no-check
 /// checking BERT takes longer than measuring it.
 struct Row {
   std::string name;
-  Type type = Type::kFloat32;
+  Variant variant = kFloat32;
   double macs = 0;
   std::shared_ptr<Context> context;
   Ready ready;
 };
 
-Result<Row> MakeRow(const std::string& name, Type type) {
-  Row row{name, type, 0, Context::Create(), {}};
+Result<Row> MakeRow(const std::string& name, const Variant& variant) {
+  Row row{name, variant, 0, Context::Create(), {}};
   TIMCL_ASSIGN(const Network network, networks::Load(networks::FileOf(name)));
   row.macs = network.macs;
-  TIMCL_ASSIGN(row.ready, Prepare(*row.context, network, type));
+  TIMCL_ASSIGN(row.ready, Prepare(*row.context, network, variant));
   if (g_check) {
-    TIMCL_TRY(CheckExpected(row.ready.built, type));
-    TIMCL_TRY(CheckAgainstReference(*row.context, name, type));
+    TIMCL_TRY(CheckExpected(row.ready.built, variant));
+    TIMCL_TRY(CheckAgainstReference(*row.context, name, variant));
   }
   return row;
 }
 
-void RunNetwork(benchmark::State& state, const std::string& name, Type type) {
+void RunNetwork(benchmark::State& state, const std::string& name, const Variant& variant) {
   static Result<Row>& row = *new Result<Row>(Row{});
-  if (!row.ok() || row->name != name || row->type != type) {
+  if (!row.ok() || row->name != name || row->variant.name != variant.name) {
     row = Row{};  // frees the one before
-    row = MakeRow(name, type);
+    row = MakeRow(name, variant);
   }
   if (!row.ok()) return state.SkipWithError(row.status().message().c_str());
   Graph& graph = *row->ready.graph;
@@ -300,12 +318,12 @@ void RunNetwork(benchmark::State& state, const std::string& name, Type type) {
 
 /// The longest of 10,000 Runs that follow a compile, against their median: what is still built or
 /// allocated then shows.
-void Steady(benchmark::State& state, const std::string& name, Type type) {
+void Steady(benchmark::State& state, const std::string& name) {
   const auto network = networks::Load(networks::FileOf(name));
   if (!network.ok()) return state.SkipWithError(network.status().message().c_str());
   for (auto _ : state) {
     auto context = Context::Create();
-    const auto ready = Prepare(*context, *network, type);
+    const auto ready = Prepare(*context, *network, kFloat32);
     if (!ready.ok()) return state.SkipWithError(ready.status().message().c_str());
     std::vector<double> times(10000);
     for (double& time : times) {
@@ -406,6 +424,84 @@ void Million(benchmark::State& state, const std::string& op) {
   Counters(state, *graph);
 }
 
+/// Share of the FMA peak that the convolutions of a network reach together, from its profile.
+void Convolutions(benchmark::State& state, const std::string& name, bool winograd) {
+  const auto network = networks::Load(networks::FileOf(name));
+  if (!network.ok()) return state.SkipWithError(network.status().message().c_str());
+  auto context = Context::Create();
+  tim::vx::CompileOption options;
+  if (!winograd) options.SetOption("opencl", "without_kernels", "winograd");
+  const auto ready = Prepare(*context, *network, kFloat32, options);
+  if (!ready.ok()) return state.SkipWithError(ready.status().message().c_str());
+  std::vector<double> shares;
+  for (auto _ : state) {
+    const double before = tim::vx::bench::FmaPeak();
+    const auto profile = ready->graph->Profile(5);
+    const double peak = (before + tim::vx::bench::FmaPeak()) / 2;
+    if (profile.ops.empty())
+      return state.SkipWithError(ready->graph->LastStatus().message().c_str());
+    double flops = 0, seconds = 0;
+    size_t steps = 0;
+    for (const auto& op : profile.ops) {
+      if (op.kind != "Conv2d") continue;
+      flops += op.flops;
+      seconds += op.median_ms / 1000;
+      ++steps;
+    }
+    if (steps == 0 || peak == 0) return state.SkipWithError("no convolution, or no peak, is known");
+    state.SetIterationTime(seconds);
+    shares.push_back(flops / seconds / peak);
+    state.counters["steps"] = static_cast<double>(steps);
+    state.counters["FLOP/s"] = flops / seconds;
+  }
+  std::sort(shares.begin(), shares.end());
+  state.counters["of_peak"] = shares[shares.size() / 2];
+}
+
+/// Products of square matrices, both computed before, as a share of the FMA peak that is measured
+/// beside every run: neighbours on the machine slow both alike.
+void Gemm(benchmark::State& state) {
+  using namespace tim::vx;
+  const auto n = static_cast<uint32_t>(state.range(0));
+  auto context = Context::Create();
+  auto graph = context->CreateGraph();
+  const auto make = [&](TensorAttribute attribute) {
+    return graph->CreateTensor(TensorSpec(DataType::FLOAT32, {n, n}, attribute));
+  };
+  const auto a = make(INPUT), b = make(INPUT), out = make(OUTPUT);
+  graph->CreateOperation<ops::Matmul>()->BindInputs({a, b}).BindOutput(out);
+  const std::vector<float> x = networks::Values("gemm/a", size_t{n} * n),
+                           y = networks::Values("gemm/b", size_t{n} * n);
+  std::vector<float> result(x.size());
+  if (!Prepare(state, *graph)) return;
+  a->CopyDataToTensor(x.data());
+  b->CopyDataToTensor(y.data());
+  if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+  out->CopyDataFromTensor(result.data());
+  for (const size_t row : {size_t{0}, size_t{n} / 2, size_t{n} - 1}) {
+    const size_t column = n - 1 - row;
+    double sum = 0;
+    for (size_t k = 0; k < n; ++k) sum += double{x[row * n + k]} * y[k * n + column];
+    if (!(std::fabs(result[row * n + column] - sum) <= 1e-4))
+      return state.SkipWithError("the product is wrong");
+  }
+  const double flops = 2.0 * n * n * n;
+  std::vector<double> shares;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    if (!graph->Run()) return state.SkipWithError(graph->LastStatus().message().c_str());
+    const double seconds = Milliseconds(start) / 1000;
+    state.SetIterationTime(seconds);
+    const double peak = tim::vx::bench::FmaPeak();
+    if (peak > 0) shares.push_back(flops / seconds / peak);
+  }
+  Counters(state, *graph);
+  state.counters["FLOP/s"] = benchmark::Counter(flops * static_cast<double>(state.iterations()),
+                                                benchmark::Counter::kIsRate);
+  std::sort(shares.begin(), shares.end());
+  if (!shares.empty()) state.counters["of_peak"] = shares[shares.size() / 2];
+}
+
 /// What a user waits for: Compile() and the first Run in a process that did nothing before, with
 /// empty caches (cold) and with what the process before left there (warm).
 void Start(benchmark::State& state, const std::string& name, bool warm) {
@@ -489,27 +585,29 @@ nlohmann::json Answer(Ready& ready, const std::string& line) {
   return failed("unknown command '" + line + "': run N, input K, output FILE, report, quit");
 }
 
-int Serve(const std::string& name, const std::string& type_name) {
+int Serve(const std::string& name, const std::string& variant_name) {
   const auto say = [](const nlohmann::json& answer) { std::cout << answer.dump() << std::endl; };
   const auto fail = [&](const std::string& why) {
     say({{"error", why}});
     return 1;
   };
-  if (type_name != "f32" && type_name != "int8")
-    return fail("the type '" + type_name + "' is neither f32 nor int8");
-  const Type type = type_name == "f32" ? Type::kFloat32 : Type::kInt8;
+  const auto* const variant =
+      std::find_if(std::begin(kVariants), std::end(kVariants),
+                   [&](const Variant& v) { return v.name == variant_name; });
+  if (variant == std::end(kVariants))
+    return fail("the form '" + variant_name + "' is none of f32, int8, relaxed");
   const auto network = networks::Load(networks::FileOf(name));
   if (!network.ok()) return fail(network.status().message());
   auto start = std::chrono::steady_clock::now();
   const auto context = Context::Create();
   const double context_ms = Milliseconds(start);
-  auto ready = Prepare(*context, *network, type);
+  auto ready = Prepare(*context, *network, *variant);
   if (!ready.ok()) return fail(ready.status().message());
-  const Status same = CheckExpected(ready->built, type);
-  const auto difference = networks::CompareExpected(ready->built, type);
+  const Status same = CheckExpected(ready->built, *variant);
+  const auto difference = networks::CompareExpected(ready->built, variant->type);
   const auto& report = ready->graph->Report();
   say({{"ready", name},
-       {"type", type_name},
+       {"type", variant->name},
        {"device", context->DeviceName()},
        {"context_ms", context_ms},
        {"build_ms", ready->build_ms},
@@ -533,9 +631,10 @@ int Serve(const std::string& name, const std::string& type_name) {
 int main(int argc, char** argv) {
   setenv("POCL_AFFINITY", "1", 0);
   setenv("POCL_KERNEL_CACHE", "0", 0);
+  setenv("TIMCL_INLINE", "1", 0);
   if (argc > 1 && std::string_view(argv[1]) == "--serve") {
     if (argc == 4) return Serve(argv[2], argv[3]);
-    std::fprintf(stderr, "usage: model_bench --serve NETWORK f32|int8\n");
+    std::fprintf(stderr, "usage: model_bench --serve NETWORK f32|int8|relaxed\n");
     return 2;
   }
   if (argc > 1 && std::string_view(argv[1]) == "--no-check") {
@@ -544,16 +643,15 @@ int main(int argc, char** argv) {
     ++argv, --argc;
   }
   for (const std::string& name : networks::Names()) {
-    for (const Type type : {Type::kFloat32, Type::kInt8}) {
-      const std::string row = name + "/" + networks::NameOf(type);
-      benchmark::RegisterBenchmark(row.c_str(), RunNetwork, name, type)
+    for (const Variant& variant : kVariants) {
+      const std::string row = name + "/" + variant.name;
+      benchmark::RegisterBenchmark(row.c_str(), RunNetwork, name, variant)
           ->UseRealTime()
           ->MeasureProcessCPUTime()
           ->Unit(benchmark::kMicrosecond);
     }
   }
-  benchmark::RegisterBenchmark("lenet/f32/10000_runs_after_compile", Steady, "lenet",
-                               Type::kFloat32)
+  benchmark::RegisterBenchmark("lenet/f32/10000_runs_after_compile", Steady, "lenet")
       ->Iterations(1)
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
@@ -565,6 +663,18 @@ int main(int argc, char** argv) {
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
   }
+  for (const bool winograd : {true, false}) {
+    benchmark::RegisterBenchmark(
+        winograd ? "resnet50/f32/convolutions" : "resnet50/f32/convolutions_direct", Convolutions,
+        "resnet50", winograd)
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  }
+  benchmark::RegisterBenchmark("gemm", Gemm)
+      ->Arg(512)
+      ->Arg(1024)
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
   benchmark::RegisterBenchmark("steps", Steps)
       ->Arg(1)
       ->Arg(1000)

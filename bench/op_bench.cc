@@ -11,56 +11,15 @@
 #include <chrono>
 #include <cstdio>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "bench/bench_support.h"
+#include "bench/fma_peak.h"
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/fullyconnected.h"
 
 namespace tim::vx::bench {
 namespace {
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) double Fma512(int64_t rounds) {
-  __m512 a[24];
-  for (int i = 0; i < 24; ++i) a[i] = _mm512_set1_ps(1.0f + static_cast<float>(i));
-  const __m512 b = _mm512_set1_ps(0.999999f), c = _mm512_set1_ps(1e-6f);
-  for (int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 24
-    for (int i = 0; i < 24; ++i) a[i] = _mm512_fmadd_ps(a[i], b, c);
-  }
-  __m512 sum = a[0];
-  for (int i = 1; i < 24; ++i) sum = _mm512_add_ps(sum, a[i]);
-  benchmark::DoNotOptimize(sum);
-  return 24.0 * 16 * 2 * static_cast<double>(rounds);
-}
-__attribute__((target("avx2,fma"))) double Fma256(int64_t rounds) {
-  __m256 a[12];
-  for (int i = 0; i < 12; ++i) a[i] = _mm256_set1_ps(1.0f + static_cast<float>(i));
-  const __m256 b = _mm256_set1_ps(0.999999f), c = _mm256_set1_ps(1e-6f);
-  for (int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 12
-    for (int i = 0; i < 12; ++i) a[i] = _mm256_fmadd_ps(a[i], b, c);
-  }
-  __m256 sum = a[0];
-  for (int i = 1; i < 12; ++i) sum = _mm256_add_ps(sum, a[i]);
-  benchmark::DoNotOptimize(sum);
-  return 12.0 * 8 * 2 * static_cast<double>(rounds);
-}
-#endif
-
-double FmaRun(int64_t rounds) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return Fma512(rounds);
-  if (__builtin_cpu_supports("fma")) return Fma256(rounds);
-#endif
-  (void)rounds;
-  return 0;
-}
-
-void FmaPeak(benchmark::State& state) {
+void FmaPeakRow(benchmark::State& state) {
   double flops = 0;
   for (auto _ : state) flops += FmaRun(100000);
   if (flops == 0) return state.SkipWithError("no vector FMA known for this processor");
@@ -216,7 +175,7 @@ int main(int argc, char** argv) {
     std::move(argv + i + 1, argv + argc, argv + i);
     --argc, --i;
   }
-  benchmark::RegisterBenchmark("FmaPeak/one_core", bench::FmaPeak);
+  benchmark::RegisterBenchmark("FmaPeak/one_core", bench::FmaPeakRow);
   const AttrMap conv = {{"stride", std::vector<int64_t>{1, 1}},
                         {"dilation", std::vector<int64_t>{1, 1}}};
   struct Shape4 {

@@ -1,0 +1,79 @@
+// What the processor can do at most in float32: independent multiply-adds in registers.
+#ifndef TIMCL_BENCH_FMA_PEAK_H_
+#define TIMCL_BENCH_FMA_PEAK_H_
+
+#include <benchmark/benchmark.h>
+#include <sched.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace tim::vx::bench {
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) inline double Fma512(int64_t rounds) {
+  __m512 a[24];
+  for (int i = 0; i < 24; ++i) a[i] = _mm512_set1_ps(1.0f + static_cast<float>(i));
+  const __m512 b = _mm512_set1_ps(0.999999f), c = _mm512_set1_ps(1e-6f);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 24
+    for (int i = 0; i < 24; ++i) a[i] = _mm512_fmadd_ps(a[i], b, c);
+  }
+  __m512 sum = a[0];
+  for (int i = 1; i < 24; ++i) sum = _mm512_add_ps(sum, a[i]);
+  benchmark::DoNotOptimize(sum);
+  return 24.0 * 16 * 2 * static_cast<double>(rounds);
+}
+__attribute__((target("avx2,fma"))) inline double Fma256(int64_t rounds) {
+  __m256 a[12];
+  for (int i = 0; i < 12; ++i) a[i] = _mm256_set1_ps(1.0f + static_cast<float>(i));
+  const __m256 b = _mm256_set1_ps(0.999999f), c = _mm256_set1_ps(1e-6f);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) a[i] = _mm256_fmadd_ps(a[i], b, c);
+  }
+  __m256 sum = a[0];
+  for (int i = 1; i < 12; ++i) sum = _mm256_add_ps(sum, a[i]);
+  benchmark::DoNotOptimize(sum);
+  return 12.0 * 8 * 2 * static_cast<double>(rounds);
+}
+#endif
+
+/// Multiply-adds in registers; the operations that were done, 0 for an unknown processor.
+inline double FmaRun(int64_t rounds) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return Fma512(rounds);
+  if (__builtin_cpu_supports("fma")) return Fma256(rounds);
+#endif
+  (void)rounds;
+  return 0;
+}
+
+/// FLOP/s of all processors that this process may use, at the same time.
+inline double FmaPeak() {
+  cpu_set_t cpus;
+  const int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+  std::vector<double> rates(static_cast<size_t>(count));
+  const auto work = [](double* rate) {
+    const auto start = std::chrono::steady_clock::now();
+    const double flops = FmaRun(100000);
+    *rate = flops / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < rates.size(); ++i) others.emplace_back(work, &rates[i]);
+  work(&rates[0]);
+  for (std::thread& thread : others) thread.join();
+  double sum = 0;
+  for (const double rate : rates) sum += rate;
+  return sum;
+}
+
+}  // namespace tim::vx::bench
+
+#endif  // TIMCL_BENCH_FMA_PEAK_H_
