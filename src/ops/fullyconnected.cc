@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tim/vx/matrix_product.h"
 #include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::ops {
@@ -73,15 +74,19 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
-weighted_sum::Matmul MatmulOf(const OpView& op) {
+MatrixProduct ProductOf(const OpView& op) {
   const Sizes s = SizesOf(op);
-  return {s.batch, s.channels, s.terms, 1, s.channels, s.terms, false};
+  MatrixProduct p;
+  p.m = s.batch, p.n = s.channels, p.k = s.terms;
+  p.a_m = s.terms, p.b_n = s.terms;
+  p.weights = true;
+  return p;
 }
 Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
-  return weighted_sum::AcceptsTile(op, request, MatmulOf(op));
+  return ProductOf(op).Accepts(op, request);
 }
-Result<Launches> RegisterTile(const OpView& op, const KernelRequest&) {
-  return weighted_sum::TileLaunch(op, MatmulOf(op));
+Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op).Launch(op, request);
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest&) {
@@ -120,6 +125,8 @@ void Cases(CaseMaker& make) {
       form({0, 37}, {133, 1}, {133, 37}, "a vector"),
       form({0, 70}, {65, 19}, {65, 70}, "beyond any tile"),
       form({0, 70}, {65, 3}, {65, 70}, "a batch of 3"),
+      form({0, 10}, {133, 2}, {133, 10}, "less than a vector"),
+      form({0, 33}, {801, 70}, {801, 33}, "long sums"),
       form({0, 5}, {8, 6}, {8, 5}, "declared flat", {30}),
   };
   for (const auto& f : forms) weighted_sum::FormCases(make, f);
@@ -127,6 +134,12 @@ void Cases(CaseMaker& make) {
   weighted_sum::TypeCases(make, forms[6], /*brief=*/true);
   for (int64_t batch : {1, 64}) {
     weighted_sum::BenchCase(make, form({0, 1000}, {1024, batch}, {1024, 1000}, "1024 to 1000"));
+  }
+  const int64_t products[][3] = {
+      {512, 512, 512}, {1024, 1024, 1024}, {128, 768, 768}, {128, 768, 3072}, {128, 3072, 768}};
+  for (const auto& [batch, terms, channels] : products) {
+    weighted_sum::BenchCase(make, form({0, static_cast<uint32_t>(channels)}, {terms, batch},
+                                       {terms, channels}, "products of matrices"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "tim/vx/matrix_product.h"
 #include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
@@ -210,7 +211,29 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                static_cast<double>(offsets.a.size());
   return Launches{spec};
 }
+
+/// The product itself; its batches are still to be set.
+MatrixProduct ProductOf(const OpView& op) {
+  const Matrices s = MatricesOf(op);
+  MatrixProduct p;
+  p.m = s.m, p.n = s.n, p.k = s.k;
+  p.a_m = s.a_m, p.a_k = s.a_k, p.b_k = s.b_k, p.b_n = s.b_n;
+  return p;
+}
+Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
+  MatrixProduct p = ProductOf(op);
+  p.a.resize(static_cast<size_t>(op.out(0).shape().count() / (p.m * p.n)));
+  return p.Accepts(op, request);
+}
+Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
+  MatrixProduct p = ProductOf(op);
+  Offsets offsets = OffsetsOf(op);
+  p.a = std::move(offsets.a), p.b = std::move(offsets.b);
+  return p.Launch(op, request);
+}
+
 constexpr KernelCandidate kKernels[] = {
+    {"tile", AcceptsTile, RegisterTile},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
@@ -233,17 +256,33 @@ void Cases(CaseMaker& make) {
           .In(F32(b(21, 9)))
           .Out(Affine(DataType::UINT8, {}, 0.3f, 121))
           .Note("f32 to u8");
+      make.Of(attrs).In(F32(a(19, 41))).In(F32(b(53, 19))).Note("ragged tiles");
+      make.Of(attrs).In(F32(a(17, 33))).In(F32(b(18, 17))).Note("one vector across");
+      make.Of(attrs).In(F32(a(517, 32))).In(F32(b(17, 517))).Note("long sums");
       make.Of(attrs).In(I32(a(5, 3)), -9, 9).In(I32(b(18, 5)), -9, 9).Note("whole numbers");
     }
   }
   make.Of(MatmulAttrs{true, true}).In(F32({7})).In(F32({7, 3})).Out(F32({3})).Note("turned row");
   make.Of(MatmulAttrs{}).In(F32({7})).In(F32({3, 7})).Note("a row");
   make.Of(MatmulAttrs{}).In(F32({7, 3})).In(F32({7})).Note("a column");
+  for (int64_t rows : {1, 3, 5}) {
+    make.Of(MatmulAttrs{}).In(F32({65, rows})).In(F32({83, 65})).Note("few rows");
+  }
+  make.Of(MatmulAttrs{}).In(F32({70, 128})).In(F32({1024, 70})).Note("rows of 4096 bytes");
+  make.Of(MatmulAttrs{true}).In(F32({1024, 65})).In(F32({256, 65})).Note("rows of 4096 bytes");
   make.Of(MatmulAttrs{}).In(F32({7})).In(F32({7})).Note("two vectors");
   make.Of(MatmulAttrs{}).In(F32({7})).In(F32({3, 7, 2})).Note("a row for each");
   make.Of(MatmulAttrs{}).In(F32({5, 3, 4, 2})).In(F32({6, 5, 4, 2})).Note("batches");
   make.Of(MatmulAttrs{}).In(F32({5, 3, 4, 1})).In(F32({6, 5, 1, 2})).Note("broadcast both ways");
   make.Of(MatmulAttrs{}).In(F32({5, 3})).In(F32({6, 5, 4})).Note("one for all");
+  make.Of(MatmulAttrs{false, true})
+      .In(F32({31, 33, 3, 1}))
+      .In(F32({31, 35, 1, 2}))
+      .Note("broadcast both ways, in tiles");
+  make.Of(MatmulAttrs{false, true})
+      .In(F32({520, 32, 3, 1}))
+      .In(F32({520, 17, 1, 2}))
+      .Note("broadcast both ways, packed");
   make.Of(MatmulAttrs{false, true}).In(F32({5, 3, 1, 2})).In(F32({5, 6, 4})).Note("inner");
   make.Of(MatmulAttrs{})
       .In(I32({2, 3}))
@@ -252,6 +291,22 @@ void Cases(CaseMaker& make) {
       .Note("saturating");
   make.Of(MatmulAttrs{}).In(F32({9, 5})).In(F32({21, 9})).Note("types").EachType();
   make.Of(MatmulAttrs{}).In(F32({512, 256})).In(F32({512, 512})).Note("512").Bench();
+  for (int64_t n : {512, 1024}) {
+    for (bool turn : {false, true}) {
+      make.Of(MatmulAttrs{turn, false}).In(F32({n, n})).In(F32({n, n})).Note("square").Bench();
+      make.Of(MatmulAttrs{false, turn}).In(F32({n, n})).In(F32({n, n})).Note("square").Bench();
+    }
+  }
+  make.Of(MatmulAttrs{false, true})
+      .In(F32({64, 128, 12}))
+      .In(F32({64, 128, 12}))
+      .Note("scores of attention")
+      .Bench();
+  make.Of(MatmulAttrs{})
+      .In(F32({128, 128, 12}))
+      .In(F32({64, 128, 12}))
+      .Note("values of attention")
+      .Bench();
   make.Of(MatmulAttrs{false, true})
       .In(F32({64, 197, 12}))
       .In(F32({64, 197, 12}))

@@ -1,0 +1,180 @@
+// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n], + bias[n] where HAS_BIAS, in float32. One
+// work-item computes up to ROWS rows of NR = 16 * NV columns, MR rows at a time in vector
+// registers, of which MR * NV + NV + 1 must not exceed the device's (32).
+//
+// A_FORM 0: A[m][k] lies at m * A_M + k * A_K. 1: packed [ceil(M / MR)][K][MR].
+// B_FORM 0: panels [ceil(N / NR)][K][NR], constant (DATA), padded with zeros. 1: the same, made by
+//   matrix_pack.cl. 2: rows, B[k][n] at k * B_STEP + n; N >= NR. 3: turned, B[k][n] at
+//   n * B_STEP + k, at most BLOCK_TERMS of them: the work-item makes its panel first.
+// bias is padded with zeros as the panels are. T, where BATCHED: for each z where A and B begin.
+// SPLIT: K goes in blocks of BLOCK terms, for which a panel stays in the second-level cache; ROWS
+//   is then at most BLOCK_ROWS.
+// AHEAD: panels are prefetched. Without this the processor waits for memory half of the time where
+//   several rows share them; with a single row it costs more than it brings.
+// Rows past M read the last row of A, or the padding. Nothing outside of the operands is read.
+// Global size: ceil(M / ROWS), ceil(N / NR), batches. Rows come first, so that the columns of B
+// that consecutive work-items share stay in the cache.
+#include "registers.clh"
+#include "tensor.clh"
+#define NR (16 * NV)
+#define BLOCK_TERMS 512
+#define BLOCK_ROWS 128
+#define NEAR 4  // rows of a panel that the first-level cache runs ahead
+
+#if A_FORM
+#define A_PARAMETER SCRATCH(A)
+#else
+#define A_PARAMETER IN(A)
+#endif
+#if B_FORM == 0
+#define B_PARAMETER DATA(B)
+#elif B_FORM == 1
+#define B_PARAMETER SCRATCH(B)
+#else
+#define B_PARAMETER IN(B)
+#endif
+
+// clang-format off
+TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
+#if HAS_BIAS
+, DATA(bias)
+#endif
+#if BATCHED
+, DATA(T)
+#endif
+, OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(ROWS), SIZE(BLOCK), SIZE(A_M), SIZE(A_K), SIZE(B_STEP)) {
+  // clang-format on
+  const int first = WORK_ITEM(0) * ROWS, last = min(M, first + ROWS);
+  const int own = WORK_ITEM(1) * NR, z = WORK_ITEM(2);
+#if BATCHED
+  global const float* const a0 = A + T[2 * z];
+  global const float* const b0 = B + T[2 * z + 1];
+#else
+  global const float* const a0 = A;
+  global const float* const b0 = B;
+#endif
+  // The last rows of B end with N; columns before the work-item's own are not stored.
+  const int column = B_FORM == 2 ? min(own, N - NR) : own;
+  const int y0 = z * M * N + column;
+
+#if B_FORM == 3
+  float panel[BLOCK_TERMS * NR] __attribute__((aligned(64)));
+  for (int j = 0; j < NV; ++j) {
+    global const float* from[16];
+#pragma unroll
+    for (int l = 0; l < 16; ++l) from[l] = b0 + min(column + 16 * j + l, N - 1) * B_STEP;
+    int k = 0;
+    for (; k + 16 <= K; k += 16) {
+      float16 v[16];
+#pragma unroll
+      for (int l = 0; l < 16; ++l) v[l] = vload16(0, from[l] + k);
+      TRANSPOSE16(v)
+#pragma unroll
+      for (int l = 0; l < 16; ++l) *(float16*)(panel + (k + l) * NR + 16 * j) = v[l];
+    }
+    for (; k < K; ++k) {
+      for (int l = 0; l < 16; ++l) panel[k * NR + 16 * j + l] = from[l][k];
+    }
+  }
+#endif
+
+  // Sums on their way to the next block, or of one tile to Y.
+  float sums[(SPLIT ? BLOCK_ROWS : MR) * NR] __attribute__((aligned(64)));
+  for (int k0 = 0; k0 < K; k0 += BLOCK) {
+    const int terms = min(BLOCK, K - k0);
+#if AHEAD
+    // What this block's tiles fetch together, each its share of the rows: the next block, or the
+    // next panel.
+    const int tiles = (last - first + MR - 1) / MR;
+#if B_FORM == 2
+    global const float* next =
+        k0 + BLOCK < K ? b0 + (k0 + BLOCK) * B_STEP + column : b0 + column + NR;
+#else
+    global const float* next = b0 + own * K + (k0 + BLOCK < K ? (k0 + BLOCK) * NR : K * NR);
+#endif
+#endif
+    for (int m0 = first; m0 < last; m0 += MR) {
+      float* const sum = sums + (SPLIT ? m0 - first : 0) * NR;
+      float16 acc[MR][NV];
+      if (!SPLIT || k0 == 0) {
+#pragma unroll
+        for (int i = 0; i < MR; ++i)
+#pragma unroll
+          for (int j = 0; j < NV; ++j) {
+#if HAS_BIAS
+            acc[i][j] = vload16(j, bias + own);
+#else
+            acc[i][j] = (float16)(0.0f);
+#endif
+          }
+      } else {
+#pragma unroll
+        for (int i = 0; i < MR; ++i)
+#pragma unroll
+          for (int j = 0; j < NV; ++j) acc[i][j] = *(const float16*)(sum + i * NR + 16 * j);
+      }
+
+      int row[MR];
+#pragma unroll
+      for (int i = 0; i < MR; ++i) row[i] = A_FORM ? m0 * K + i : min(m0 + i, M - 1) * A_M;
+      const int step_a = A_FORM ? MR : A_K, step_b = B_FORM == 2 ? B_STEP : NR;
+      global const float* a = a0 + k0 * step_a;
+#if B_FORM == 3
+      const float* b = panel;
+#elif B_FORM == 2
+      global const float* b = b0 + k0 * B_STEP + column;
+#else
+      global const float* b = b0 + own * K + k0 * NR;
+#endif
+      for (int k = 0; k < terms;) {
+#if AHEAD
+#pragma unroll
+        for (int j = 0; j < NV; ++j) PREFETCH(next + 16 * j, 0);
+        next += step_b;
+        const int stop = min(terms, k + tiles);
+#else
+        const int stop = terms;
+#endif
+        for (; k < stop; ++k) {
+          float16 x[NV];
+#pragma unroll
+          for (int j = 0; j < NV; ++j) {
+            if (AHEAD) PREFETCH(b + NEAR * step_b + 16 * j, 0);
+            x[j] = vload16(j, b);
+          }
+#pragma unroll
+          for (int i = 0; i < MR; ++i) {
+            const float16 w = a[row[i]];
+#pragma unroll
+            for (int j = 0; j < NV; ++j) acc[i][j] = fma(w, x[j], acc[i][j]);
+          }
+          a += step_a;
+          b += step_b;
+        }
+      }
+
+#pragma unroll
+      for (int i = 0; i < MR; ++i)
+#pragma unroll
+        for (int j = 0; j < NV; ++j) *(float16*)(sum + i * NR + 16 * j) = acc[i][j];
+      if (SPLIT && k0 + BLOCK < K) continue;
+      // In a loop, so that what is fused stands in the code once.
+      const int rows = min(MR, M - m0);
+#pragma nounroll
+      for (int i = 0; i < rows; ++i) {
+#pragma nounroll
+        for (int j = 0; j < NR; j += 16) {
+          const int at = y0 + (m0 + i) * N + j;
+          const int begin = max(own - column - j, 0), end = min(N - column - j, 16);
+          const float* v = sum + i * NR + j;
+          if (begin == 0 && end == 16) {
+            PUT16(Y + at, EPILOGUE16(at, *(const float16*)v));
+          } else {
+#pragma nounroll
+            for (int l = begin; l < end; ++l) Y[at + l] = EPILOGUE(at + l, v[l]);
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,189 @@
+// The launches of products of float32 matrices: tile, panels and blocks.
+#include "tim/vx/matrix_product.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace tim::vx {
+namespace {
+
+using std::to_string;
+
+// What matrix_product.cl has room for.
+constexpr int64_t kBlockTerms = 512, kBlockRows = 128;
+// Terms of a panel of 32 columns that stay in the second-level cache beside what they meet.
+constexpr int64_t kTermsInCache = 768;
+// Elements of a matrix that stays there as a whole.
+constexpr int64_t kCached = 256 * 1024;
+
+/// A tile of `rows` rows and `vectors` vectors of 16 columns. The registers of the device hold
+/// rows * vectors + vectors + 1 <= 32 of them. Few shapes, since each is a kernel to compile.
+struct Tile {
+  int64_t rows, vectors;
+  int64_t columns() const { return 16 * vectors; }
+};
+Tile ChooseTile(const MatrixProduct& p) {
+  // One row has one product per weight that is read: many sums at once hide the memory's latency.
+  if (p.m <= 4) return {p.m == 1 ? 1 : 4, p.n < 64 ? 1 : 4};
+  return {8, p.n < 32 ? 1 : 2};
+}
+
+/// Values of `t` as [ceil(lines / width)][terms][width], padded with zeros.
+std::vector<float> Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width) {
+  std::vector<float> packed(static_cast<size_t>(DivideUp(lines, width) * terms * width));
+  const auto* const values = t.data_as<float>();
+  for (int64_t c = 0; c < lines; ++c) {
+    for (int64_t k = 0; k < terms; ++k) {
+      packed[static_cast<size_t>((c / width * terms + k) * width + c % width)] =
+          values[c * terms + k];
+    }
+  }
+  return packed;
+}
+
+/// Lines that are a multiple of 4096 bytes apart meet in few sets of the caches.
+bool CrowdsCaches(int64_t step, int64_t lines) { return step % 1024 == 0 && lines >= 64; }
+
+/// How matrix_product.cl gets at B.
+enum class B { kConstant, kPacked, kRows, kTurned };
+B FormOfB(const MatrixProduct& p) {
+  if (p.weights) return B::kConstant;
+  if (p.b_n != 1) return p.k <= kBlockTerms ? B::kTurned : B::kPacked;
+  // Packing pays where many rows of A use it.
+  const bool slow = CrowdsCaches(p.b_k, p.k) || p.k * p.n > kCached;
+  return p.m >= 128 && slow ? B::kPacked : B::kRows;
+}
+bool PacksA(const MatrixProduct& p) { return p.a_k != 1 && p.n >= 256 && CrowdsCaches(p.a_k, p.k); }
+
+/// The numbers of a list without repetitions, and for each entry of the list which one it is.
+struct Distinct {
+  std::vector<int64_t> values;
+  std::vector<int64_t> index;
+};
+Distinct DistinctOf(const std::vector<int64_t>& list) {
+  Distinct d;
+  d.values = list;
+  std::sort(d.values.begin(), d.values.end());
+  d.values.erase(std::unique(d.values.begin(), d.values.end()), d.values.end());
+  for (int64_t v : list) {
+    d.index.push_back(std::lower_bound(d.values.begin(), d.values.end(), v) - d.values.begin());
+  }
+  return d;
+}
+
+/// Packs the matrices of an input that begin at `starts`; sets where each begins then.
+KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width, int64_t step_k,
+                      int64_t step_line, std::vector<int64_t>* starts) {
+  const Distinct d = DistinctOf(*starts);
+  const int64_t panels = DivideUp(lines, width), size = panels * terms * width;
+  for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
+  const std::vector<int32_t> table(d.values.begin(), d.values.end());
+  const int64_t run = 256, count = static_cast<int64_t>(table.size());
+  KernelSpec spec;
+  spec.source = "matrix_pack.cl";
+  spec.entry = "matrix_pack";
+  spec.operands = {In(input, "X"), Data(table, "T", "int"),
+                   Scratch(input, static_cast<size_t>(count * size) * sizeof(float), "P", "float")};
+  spec.sizes = {
+      {"LINES", lines}, {"K", terms}, {"TERMS", run}, {"X_K", step_k}, {"X_LINE", step_line}};
+  spec.defines = {{"WIDTH", width}, {"TURNED", step_line != 1}};
+  spec.dims = 3;
+  spec.global = Grid(DivideUp(terms, run), panels, count);
+  return spec;
+}
+
+}  // namespace
+
+Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest& request) const {
+  auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
+    if (t.dtype() != DataType::FLOAT32) return refuse("only f32, not " + t.label());
+  }
+  if (weights) {
+    if (op.in(1).data() == nullptr) return refuse("the weights are not constant");
+    const TensorView bias = op.in(2);
+    if (bias.present() && bias.data() == nullptr) return refuse("the bias is not constant");
+    if (bias.present() && bias.dtype() != DataType::FLOAT32)
+      return refuse("only f32, not " + bias.label());
+    if (k * n < 1024) return refuse("too small to be worth packing");
+  } else {
+    if (n < 16) return refuse(to_string(n) + " columns are less than one vector");
+    if (b_n != 1 && m < 32) return refuse(to_string(m) + " rows do not repay turning B");
+    if (m * n * k < 4096) return refuse("too small to be worth a tile");
+  }
+  const int64_t most = std::numeric_limits<int32_t>::max(), batches = std::max(a.size(), b.size());
+  if ((n + 64) * k > most / batches || (m + 8) * k > most / batches)
+    return refuse("more than 2^31 - 1 packed elements");
+  return KernelOffer{KernelSpec::Epilogue::kVector};
+}
+
+Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& request) const {
+  const Tile tile = ChooseTile(*this);
+  const int64_t width = tile.columns(), panels = DivideUp(n, width);
+  const auto batches = static_cast<int64_t>(a.size());
+  const B form = FormOfB(*this);
+  const bool pack_a = PacksA(*this);
+  std::vector<int64_t> a0 = a, b0 = b;
+  Launches launches;
+  if (pack_a) launches.push_back(PackLaunch(0, m, k, tile.rows, a_k, a_m, &a0));
+  if (form == B::kPacked) launches.push_back(PackLaunch(1, n, k, width, b_k, b_n, &b0));
+
+  // Blocks of equal length.
+  const bool panels_made = form == B::kConstant || form == B::kPacked;
+  const int64_t blocks = panels_made && m > 4 ? DivideUp(k, kTermsInCache) : 1;
+  // Rows of a work-item: many, so that it gets many out of its panel, but every core has some.
+  const int64_t wanted = 8 * static_cast<int64_t>(request.caps.compute_units);
+  const int64_t row_blocks = DivideUp(wanted, panels * batches);
+  const int64_t least = form == B::kTurned ? 64 : tile.rows;
+  const int64_t rows =
+      std::clamp(DivideUp(DivideUp(m, row_blocks), tile.rows) * tile.rows, least, kBlockRows);
+
+  KernelSpec spec;
+  spec.source = "matrix_product.cl";
+  spec.entry = "matrix_product";
+  spec.operands.push_back(pack_a ? Scratch(0, launches[0].operands[2].bytes, "A", "float")
+                                 : In(0, "A"));
+  switch (form) {
+    case B::kConstant:
+      spec.operands.push_back(Data(Packed(op.in(1), n, k, width), "B", "float"));
+      break;
+    case B::kPacked:
+      spec.operands.push_back(Scratch(1, launches.back().operands[2].bytes, "B", "float"));
+      break;
+    default:
+      spec.operands.push_back(In(1, "B"));
+  }
+  const bool has_bias = weights && op.in(2).present();
+  if (has_bias) spec.operands.push_back(Data(Packed(op.in(2), n, 1, width), "bias", "float"));
+  const bool batched = batches > 1;
+  if (batched) {
+    std::vector<int32_t> table;
+    for (size_t z = 0; z < a0.size(); ++z) {
+      table.push_back(static_cast<int32_t>(a0[z]));
+      table.push_back(static_cast<int32_t>(b0[z]));
+    }
+    spec.operands.push_back(Data(table, "T", "int"));
+  }
+  spec.operands.push_back(Out(0, "Y"));
+  spec.sizes = {{"M", m},
+                {"N", n},
+                {"K", k},
+                {"ROWS", rows},
+                {"BLOCK", DivideUp(k, blocks)},
+                {"A_M", a_m},
+                {"A_K", a_k},
+                {"B_STEP", b_n == 1 ? b_k : b_n}};
+  spec.defines = {{"MR", tile.rows},      {"NV", tile.vectors},
+                  {"A_FORM", pack_a},     {"B_FORM", static_cast<int>(form)},
+                  {"HAS_BIAS", has_bias}, {"BATCHED", batched},
+                  {"SPLIT", blocks > 1},  {"AHEAD", form != B::kTurned && m > tile.rows}};
+  spec.dims = 3;
+  spec.global = Grid(DivideUp(m, rows), panels, batches);
+  spec.flops = 2.0 * static_cast<double>(m * n) * static_cast<double>(k * batches);
+  launches.push_back(std::move(spec));
+  return launches;
+}
+
+}  // namespace tim::vx
