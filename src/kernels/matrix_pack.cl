@@ -4,8 +4,9 @@
 #include "registers.clh"
 #include "tensor.clh"
 
-TILE_KERNEL(matrix_pack)
-(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(TERMS), SIZE(X_K), SIZE(X_LINE)) {
+// clang-format off
+TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(TERMS), SIZE(X_K), SIZE(X_LINE)) {
+  // clang-format on
   const int begin = WORK_ITEM(0) * TERMS, end = min(K, begin + TERMS);
   const int line = WORK_ITEM(1) * WIDTH, z = WORK_ITEM(2), panels = WORK_ITEMS(1);
   global const float* x = X + T[z];

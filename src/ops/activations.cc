@@ -81,12 +81,12 @@ TIMCL_POINTWISE(Tanh, NoAttrs, "input", Tolerance::Ulp(6, 1),
                 }).Cases(PlainCases));
 
 TIMCL_POINTWISE(Sigmoid, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
-                Pointwise("1.0f / (1.0f + EXP(-x))", []<class T>(T x, T, T, P) {
+                Pointwise("SIGMOID(x)", []<class T>(T x, T, T, P) {
                   return T(1) / (T(1) + std::exp(-x));
                 }).Cases(WideCases));
 
 TIMCL_POINTWISE(Swish, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
-                Pointwise("x / (1.0f + EXP(-x))", []<class T>(T x, T, T, P) {
+                Pointwise("x * SIGMOID(x)", []<class T>(T x, T, T, P) {
                   return x / (T(1) + std::exp(-x));
                 }).Cases(WideCases));
 
@@ -99,13 +99,14 @@ TIMCL_POINTWISE(
     }).Cases(PlainCases));
 
 TIMCL_POINTWISE(Mish, NoAttrs, "input", Tolerance::Ulp(16, 1, kTiny),
-                Pointwise("x * TANH(log1p(EXP(x)))", []<class T>(T x, T, T, P) {
+                Pointwise("x * TANH_LOG1P_EXP(x)", []<class T>(T x, T, T, P) {
                   return x * std::tanh(std::log1p(std::exp(x)));
                 }).Cases(WideCases));
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), where nothing overflows.
 TIMCL_POINTWISE(SoftRelu, NoAttrs, "input", Tolerance::Ulp(6, 1, kTiny),
-                Pointwise("AT_LEAST(x, 0.0f) + log1p(EXP(-fabs(x)))", []<class T>(T x, T, T, P) {
+                Pointwise("AT_LEAST(x, 0.0f) + LOG1P_OF_UNIT(EXP(-fabs(x)))", []<class T>(T x, T, T,
+                                                                                          P) {
                   return AtLeast(x, T(0)) + std::log1p(std::exp(-std::fabs(x)));
                 }).Cases(WideCases));
 
@@ -123,7 +124,7 @@ TIMCL_POINTWISE(SoftSign, NoAttrs, "input", Tolerance::Ulp(4, 1),
                 }).Cases(PlainCases));
 
 TIMCL_POINTWISE(Elu, AlphaAttrs, "input", Tolerance::Ulp(6, 1),
-                Pointwise("(x > 0.0f) ? x : p0 * expm1(x)", []<class T>(T x, T, T, P p) {
+                Pointwise("(x > 0.0f) ? x : p0 * EXPM1(x)", []<class T>(T x, T, T, P p) {
                   return x > T(0) ? x : p[0] * std::expm1(x);
                 }).Cases([](CaseMaker& make) {
                   UnaryCases(make, {MakeAttrs(AlphaAttrs{}), MakeAttrs(AlphaAttrs{0.3f})});
@@ -154,21 +155,20 @@ TIMCL_POINTWISE(
 
 // The tanh form as x * sigmoid(2u), and the erf form by erfc: neither cancels where the result
 // tends to 0. 1.5957691 = 2 sqrt(2 / pi).
-TIMCL_POINTWISE(
-    Gelu, GeluAttrs, "input", Tolerance::Ulp(24, 1, 1e-7),
-    Pointwise("(p0 != 0.0f) ? x / (1.0f + EXP(-1.5957691f * (x + 0.044715f * x * x * x)))"
-              " : 0.5f * x * erfc(-0.70710678f * x)",
-              []<class T>(T x, T, T, P p) {
-                return p[0] != 0
-                           ? x / (T(1) + std::exp(T(-1.5957691f) * (x + T(0.044715f) * x * x * x)))
-                           : T(0.5) * x * std::erfc(T(-0.70710678f) * x);
-              })
-        .Cases([](CaseMaker& make) {
-          UnaryCases(make, {MakeAttrs(GeluAttrs{true}), MakeAttrs(GeluAttrs{false})});
-        }));
+TIMCL_POINTWISE(Gelu, GeluAttrs, "input", Tolerance::Ulp(24, 1, 1e-7),
+                Pointwise("(p0 != 0.0f) ? x * SIGMOID(1.5957691f * (x + 0.044715f * x * x * x))"
+                          " : GELU(x)",
+                          []<class T>(T x, T, T, P p) {
+                            return p[0] != 0 ? x / (T(1) + std::exp(T(-1.5957691f) *
+                                                                    (x + T(0.044715f) * x * x * x)))
+                                             : T(0.5) * x * std::erfc(T(-0.70710678f) * x);
+                          })
+                    .Cases([](CaseMaker& make) {
+                      UnaryCases(make, {MakeAttrs(GeluAttrs{true}), MakeAttrs(GeluAttrs{false})});
+                    }));
 
 TIMCL_POINTWISE(Selu, SeluAttrs, "input", Tolerance::Ulp(6, 1),
-                Pointwise("(x > 0.0f) ? p1 * x : p1 * (p0 * expm1(x))", []<class T>(T x, T, T,
+                Pointwise("(x > 0.0f) ? p1 * x : p1 * (p0 * EXPM1(x))", []<class T>(T x, T, T,
                                                                                     P p) {
                   return x > T(0) ? p[1] * x : p[1] * (p[0] * std::expm1(x));
                 }).Cases([](CaseMaker& make) {
@@ -183,7 +183,7 @@ Status CheckCelu(const OpView& op) {
 }
 
 TIMCL_POINTWISE(Celu, AlphaAttrs, "input", Tolerance::Ulp(8, 1),
-                Pointwise("(x >= 0.0f) ? x : p0 * expm1(x / p0)",
+                Pointwise("(x >= 0.0f) ? x : p0 * EXPM1(x / p0)",
                           []<class T>(T x, T, T, P p) {
                             return x >= T(0) ? x : p[0] * std::expm1(x / p[0]);
                           })

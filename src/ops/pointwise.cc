@@ -216,7 +216,10 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
   }
   if (RuleOf(op).scalar_only) return refuse("the expression is for scalars only");
   if (ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8) return refuse("whole numbers");
-  if (!SameShapes(op, MakeWalk(op))) return refuse("broadcasting");
+  const Walk walk = MakeWalk(op);
+  if (request.in != TensorForm::kPlain && !SameShapes(op, walk)) return refuse("broadcasting");
+  if (walk.rank() > 1 && walk.extent[0] < 32 && walk.extent[0] % 16 != 0)
+    return refuse("lines too short for vectors are broadcast");
   return KernelOffer{IsWide(op.out(0)) ? KernelSpec::Epilogue::kLanes
                                        : KernelSpec::Epilogue::kScalar};
 }
@@ -228,8 +231,26 @@ Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
     spec.defines.emplace_back(std::string(kNames[k]) + "_WIDE", IsWide(op.in(k)));
   }
   spec.defines.emplace_back("R_WIDE", IsWide(op.out(0)));
-  spec.global = Grid(DivideUp(count, 16));
-  spec.local = {64, 1, 1};
+  const Walk walk = MakeWalk(op);
+  spec.defines.emplace_back("RANK", std::max<size_t>(walk.rank(), 1));
+  for (size_t k = 0; k < op.num_inputs(); ++k) {
+    const bool moves = walk.rank() > 0 && walk.stride[k][0] != 0;
+    spec.defines.emplace_back(std::string(kNames[k]) + "_STEP", moves);
+  }
+  if (walk.rank() > 1) {
+    std::vector<int32_t> table;
+    for (size_t d = 0; d < walk.rank(); ++d) {
+      AppendDivision(walk.extent[d], &table);
+      for (size_t k = 0; d > 0 && k < op.num_inputs(); ++k)
+        table.push_back(static_cast<int32_t>(walk.stride[k][d]));
+    }
+    spec.operands.push_back(Data(table, "T", "int"));
+  }
+  // A few work-items for each core, long enough that their own cost does not show.
+  const int64_t share = DivideUp(count, 4 * static_cast<int64_t>(request.caps.compute_units));
+  const int64_t run = DivideUp(std::clamp<int64_t>(share, 256, 4096), 16) * 16;
+  spec.sizes.emplace_back("RUN", run);
+  spec.global = Grid(DivideUp(count, run));
   spec.float_math = true;
   return Launches{spec};
 }
@@ -309,6 +330,10 @@ void BinaryCases(CaseMaker& make, const std::vector<AnyAttrs>& attrs, const Case
       {{5, 1, 3}, {1, 7, 1}, "both repeat"},
       {{5, 1, 3, 1, 2, 1}, {1, 4, 1, 3, 1, 2}, "six separate dimensions"},
       {{3, 4, 1, 5, 2}, {3, 4, 6, 5, 2}, "joined dimensions"},
+      {{300, 41}, {300}, "one line for all"},
+      {{49, 3, 5}, {1, 3}, "lines of one number, repeated"},
+      {{37, 4, 3, 2}, {1, 4, 1, 2}, "every other dimension"},
+      {{16, 5, 3, 2}, {16, 1, 3}, "lines of one vector"},
   };
   for (const auto& s : shapes)
     make.Of(attrs[0]).In(F32(s.x), r.lo, r.hi).In(F32(s.y), r.lo2, r.hi2).Note(s.note);

@@ -1,7 +1,8 @@
-// The kernels' own exp, tanh and erf (kernels/vector_math.clh) over all magnitudes, against
-// float64.
+// The kernels' own exp, tanh and other functions (kernels/vector_math.clh) over all magnitudes,
+// against float64.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "support/api_support.h"
+#include "tim/vx/attrs.h"
 
 namespace tim::vx::test {
 namespace {
@@ -39,7 +41,16 @@ struct Function {
   const char* kind;
   double (*exact)(double);
   double ulps;
+  double absolute = std::numeric_limits<float>::min();  // what results below it may be off
+  AttrMap attrs = {};
 };
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double Swish(double x) { return x / (1 + std::exp(-x)); }
+double Mish(double x) { return x * std::tanh(std::log1p(std::exp(x))); }
+double SoftRelu(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+double Elu(double x) { return x > 0 ? x : std::expm1(x); }
+double Gelu(double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }
 
 double UlpOf(double exact) {
   const float at = static_cast<float>(std::fabs(exact));
@@ -47,11 +58,14 @@ double UlpOf(double exact) {
 }
 
 class VectorMath : public ::testing::TestWithParam<Function> {};
-INSTANTIATE_TEST_SUITE_P(All, VectorMath,
-                         ::testing::Values(Function{"Exp", std::exp, 2},
-                                           Function{"Tanh", std::tanh, 5},
-                                           Function{"Erf", std::erf, 6}),
-                         [](const auto& of) { return std::string(of.param.kind); });
+INSTANTIATE_TEST_SUITE_P(
+    All, VectorMath,
+    ::testing::Values(Function{"Exp", std::exp, 2}, Function{"Tanh", std::tanh, 5.5},
+                      Function{"Erf", std::erf, 6}, Function{"Sigmoid", Sigmoid, 3},
+                      Function{"Swish", Swish, 3, 1e-36}, Function{"Mish", Mish, 6, 1.1e-36},
+                      Function{"SoftRelu", SoftRelu, 3, 1e-37}, Function{"Elu", Elu, 2},
+                      Function{"Gelu", Gelu, 24, 1e-7, {{"approximate", false}}}),
+    [](const auto& of) { return std::string(of.param.kind); });
 
 TEST_P(VectorMath, IsAsGoodAsItSays) {
   if (!HasOpenCl()) GTEST_SKIP() << "TIMCL_DEVICE=reference: no OpenCL";
@@ -59,7 +73,7 @@ TEST_P(VectorMath, IsAsGoodAsItSays) {
   auto graph = SharedContext()->CreateGraph();
   const auto count = static_cast<uint32_t>(values.size());
   auto x = Input(graph, {count}), y = Output(graph, {count});
-  (*graph->CreateOperation(GetParam().kind)).BindInput(x).BindOutput(y);
+  graph->CreateOperation(GetParam().kind, GetParam().attrs)->BindInput(x).BindOutput(y);
   Write(x, values);
   ASSERT_TRUE(graph->Run()) << graph->LastStatus().message();
   ASSERT_EQ(graph->Report().ops.at(0).backend, "opencl");
@@ -73,8 +87,8 @@ TEST_P(VectorMath, IsAsGoodAsItSays) {
       EXPECT_TRUE(std::isnan(got[i])) << values[i];
     } else if (std::isinf(nearest) || std::isinf(got[i])) {
       EXPECT_EQ(got[i], nearest) << values[i];
-    } else if (std::fabs(exact) < std::numeric_limits<float>::min()) {
-      EXPECT_NEAR(got[i], exact, std::numeric_limits<float>::min()) << values[i];
+    } else if (std::fabs(exact) < GetParam().absolute) {
+      EXPECT_NEAR(got[i], exact, GetParam().absolute) << values[i];
     } else {
       EXPECT_EQ(std::signbit(got[i]), std::signbit(nearest)) << values[i];
       const double off = std::fabs(got[i] - exact) / UlpOf(exact);
