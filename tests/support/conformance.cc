@@ -172,17 +172,10 @@ class Chunk {
       if (type.shape != expected_.TypeOf(theirs).shape)
         return fmt::format("{}shape {} instead of {}", where, type.shape.ToString(),
                            expected_.TypeOf(theirs).shape.ToString());
-      Tolerance tolerance = named.def->tolerance;
+      const Tolerance& tolerance = named.def->tolerance;
       std::vector<double> magnitudes;
       if (tolerance.sum && !IsInteger(type.dtype))
         magnitudes = Magnitudes(named, actual_, trial.inputs, i);
-      // Winograd's sums are differences of larger ones, of cells that a result next to it sees: it
-      // may err by twice as many units of the largest sum (docs/speed.md).
-      if (trial.candidate == "winograd" && !magnitudes.empty()) {
-        tolerance.ulp *= 2;
-        const double most = *std::max_element(magnitudes.begin(), magnitudes.end());
-        std::fill(magnitudes.begin(), magnitudes.end(), most);
-      }
       if (auto wrong = Compare(type, expected_.Result(theirs), actual_.Result(ours), tolerance,
                                magnitudes.empty() ? nullptr : &magnitudes))
         return where + *wrong;
