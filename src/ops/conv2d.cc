@@ -196,6 +196,7 @@ constexpr OpDef kConv2d = Op::Define({.name = "Conv2d",
                                       .schema = &kAttrSchema<Conv2dAttrs>,
                                       .verify = Verify,
                                       .infer = Infer,
+                                      .kernels = Op::kPlaneKernels,
                                       .cases = TIMCL_CASES(Cases)});
 
 }  // namespace

@@ -77,6 +77,7 @@ void Cases(CaseMaker& make) {
 constexpr OpDef kGroupedConv2d = Op::Define({.name = "GroupedConv2d",
                                              .schema = &kAttrSchema<GroupedConv2dAttrs>,
                                              .verify = Verify,
+                                             .kernels = Op::kPlaneKernels,
                                              .cases = TIMCL_CASES(Cases)});
 
 }  // namespace

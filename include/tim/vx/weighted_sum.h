@@ -228,8 +228,11 @@ struct ConvolutionOp {
   }
   static constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
   static constexpr KernelCandidate kKernels[] = {
-      {"tile", AcceptsTile, Tile},
-      {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}},
+      {"tile", AcceptsTile, Tile}, {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+  /// Of ops in two dimensions.
+  static constexpr KernelCandidate kPlaneKernels[] = {
+      kKernels[0],
+      kKernels[1],
       {"depthwise",
        Accepts<AcceptsDepthwise>,
        Make<DepthwiseLaunch>,
@@ -241,15 +244,15 @@ struct ConvolutionOp {
       {"winograd", Accepts<AcceptsWinograd>, Make<WinogradLaunches>, {}, false, kBlocked, kBlocked},
       {"blocks", Accepts<AcceptsBlocks>, Make<BlocksLaunch>, {}, false, kBlocked, kBlocked}};
 
-  /// The definition; `special` says what this op alone has: name, schema, verify, cases, and infer
-  /// where positions are not those of the windows.
+  /// The definition; `special` says what this op alone has: name, schema, verify, cases, infer
+  /// where positions are not those of the windows, and kernels other than kKernels.
   static constexpr OpDef Define(OpDef special) {
     special.inputs = "input kernel bias?";
     special.types = TIMCL_WEIGHTED_SUM_TYPES;
     if (special.infer == nullptr) special.infer = Infer;
     special.check_outputs = CheckOutputs;
     special.reference = Reference;
-    special.kernels = kKernels;
+    if (special.kernels.empty()) special.kernels = kKernels;
     special.layout = LayoutRule::Fixed("input_layout kernel_layout");
     special.declared = Declared::kExtentWins;
     special.tolerance = Tolerance::Sum();
