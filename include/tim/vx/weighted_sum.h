@@ -241,7 +241,14 @@ struct ConvolutionOp {
        kBlocked,
        kBlocked},
       {"stem", Accepts<AcceptsStem>, Make<StemLaunch>, {}, false, kPlain, kBlocked},
-      {"winograd", Accepts<AcceptsWinograd>, Make<WinogradLaunches>, {}, false, kBlocked, kBlocked},
+      {"winograd",
+       Accepts<AcceptsWinograd>,
+       Make<WinogradLaunches>,
+       {},
+       false,
+       kBlocked,
+       kBlocked,
+       12},
       {"blocks", Accepts<AcceptsBlocks>, Make<BlocksLaunch>, {}, false, kBlocked, kBlocked}};
 
   /// The definition; `special` says what this op alone has: name, schema, verify, cases, infer
