@@ -37,6 +37,7 @@ struct Checked {
 struct Form {
   std::string name;
   std::shared_ptr<const OpDef> def;
+  double shared_ulp = 0;  // of the candidate
 };
 
 /// As the host has what is not constant.
@@ -120,13 +121,13 @@ class CaseChecker {
       const auto copy = CopyOf(def_);
       copy->kernels = KernelList(&candidate, 1);
       copy->expand = nullptr;
-      forms.push_back({candidate.name, copy});
+      forms.push_back({candidate.name, copy, candidate.shared_ulp});
     }
     if (def_->expand != nullptr) {
       const auto copy = CopyOf(def_);
       copy->kernels = {};
       copy->reference = nullptr;
-      forms.push_back({"expanded", copy});
+      forms.push_back({"expanded", copy, 0});
     }
     return forms;
   }
@@ -308,7 +309,7 @@ class CaseChecker {
       if (!Served(graph->Report(), form, k, some[k])) continue;
       some[k]->taken = true;
       ++count;
-      const std::string wrong = Wrong(*some[k], results[0][k], results[1][k], memory[k]);
+      const std::string wrong = Wrong(form, *some[k], results[0][k], results[1][k], memory[k]);
       if (!wrong.empty()) Fail(*some[k], form.name, wrong);
     }
     return count;
@@ -332,7 +333,7 @@ class CaseChecker {
     return served;
   }
 
-  std::string Wrong(const Checked& c, const std::vector<Bytes>& first,
+  std::string Wrong(const Form& form, const Checked& c, const std::vector<Bytes>& first,
                     const std::vector<Bytes>& second, const std::vector<Guarded>& memory) const {
     for (size_t i = 0; i < c.outputs.size(); ++i) {
       const TensorType& type = c.outputs[i];
@@ -341,8 +342,11 @@ class CaseChecker {
       if (const auto wrong = ref::CheckWritten(type, first[i].data(), second[i].data()))
         return where + *wrong;
       const bool sums = i < c.magnitudes.size() && !IsInteger(type.dtype);
-      if (const auto wrong = ref::Compare(type, c.expected[i].data(), first[i].data(),
-                                          def_->tolerance, sums ? &c.magnitudes[i] : nullptr))
+      std::vector<double> magnitudes;
+      if (sums) magnitudes = c.magnitudes[i];
+      const Tolerance tolerance = ref::Shared(def_->tolerance, form.shared_ulp, &magnitudes);
+      if (const auto wrong = ref::Compare(type, c.expected[i].data(), first[i].data(), tolerance,
+                                          sums ? &magnitudes : nullptr))
         return where + *wrong;
     }
     return "";

@@ -2,6 +2,7 @@
 #ifndef TIMCL_REF_COMPARE_H_
 #define TIMCL_REF_COMPARE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,15 @@ std::string PositionOf(const Shape& shape, int64_t i);
 /// from cases that list them.
 void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, void* data);
 
+/// What KernelCandidate::shared_ulp allows, if it is not 0: of all results, the largest magnitude.
+inline Tolerance Shared(Tolerance tolerance, double shared_ulp, std::vector<double>* magnitudes) {
+  if (shared_ulp == 0) return tolerance;
+  tolerance.ulp = shared_ulp;
+  double largest = 0;
+  for (double m : *magnitudes) largest = std::max(largest, m);
+  for (double& m : *magnitudes) m = largest;
+  return tolerance;
+}
 /// Compares results with expected ones. nullopt: all within the tolerance. `magnitudes`: for
 /// Tolerance::sum, the sums of magnitudes; null: the larger of each expected value and the largest
 /// of all.

@@ -35,6 +35,7 @@ struct Trial {
   std::string candidate;
   int node = -1;
   std::vector<int> inputs, results;
+  double shared_ulp = 0;  // of the candidate
 };
 
 std::string TypesOf(const NamedCase& named) {
@@ -109,8 +110,8 @@ class Chunk {
       Report(which, "none", "the op refuses its own case: " + s.message());
       return;
     }
-    auto attempt = [&](const std::string& name, std::shared_ptr<OpDef> copy) {
-      Trial t{which, name, -1, ours, results(actual_)};
+    auto attempt = [&](const std::string& name, std::shared_ptr<OpDef> copy, double shared_ulp) {
+      Trial t{which, name, -1, ours, results(actual_), shared_ulp};
       if (Status s = actual_.AddOp(std::move(copy), named.c.attrs, ours, t.results, &t.node);
           !s.ok()) {
         Report(which, name, s.message());
@@ -122,13 +123,13 @@ class Chunk {
       auto copy = std::make_shared<OpDef>(def);
       copy->kernels = KernelList(&candidate, 1);
       copy->expand = nullptr;
-      attempt(candidate.name, std::move(copy));
+      attempt(candidate.name, std::move(copy), candidate.shared_ulp);
     }
     if (def.expand != nullptr) {
       auto copy = std::make_shared<OpDef>(def);
       copy->kernels = {};
       copy->reference = nullptr;
-      attempt("expanded", std::move(copy));
+      attempt("expanded", std::move(copy), 0);
     }
   }
 
@@ -172,10 +173,12 @@ class Chunk {
       if (type.shape != expected_.TypeOf(theirs).shape)
         return fmt::format("{}shape {} instead of {}", where, type.shape.ToString(),
                            expected_.TypeOf(theirs).shape.ToString());
-      const Tolerance& tolerance = named.def->tolerance;
+      Tolerance tolerance = named.def->tolerance;
       std::vector<double> magnitudes;
-      if (tolerance.sum && !IsInteger(type.dtype))
+      if (tolerance.sum && !IsInteger(type.dtype)) {
         magnitudes = Magnitudes(named, actual_, trial.inputs, i);
+        tolerance = ref::Shared(tolerance, trial.shared_ulp, &magnitudes);
+      }
       if (auto wrong = Compare(type, expected_.Result(theirs), actual_.Result(ours), tolerance,
                                magnitudes.empty() ? nullptr : &magnitudes))
         return where + *wrong;

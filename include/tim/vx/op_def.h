@@ -314,6 +314,9 @@ struct KernelCandidate {
   /// not asked where one of them cannot (CanTake). An op with such a candidate has a plain one,
   /// too.
   TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
+  /// Neighbours share their rounding errors (Winograd): instead of Tolerance::sum, so many ulp of
+  /// the largest sum of magnitudes are allowed. 0: they do not.
+  double shared_ulp = 0;
 };
 
 /// A list of constant length elsewhere: `constexpr KernelCandidate kKernels[] = {...}` in the op's
