@@ -162,10 +162,11 @@ TensorPtr Former::FormIn(Data& x, const Order& order) {
     for (const uint32_t d : order) {
       if (d < x.type.shape.rank()) own.push_back(d);
     }
-    made = NewTensor(x, own, TensorAttribute::TRANSIENT);
-    Transpose(x, own, made);
-    if (own.size() != order.size()) {
-      const TensorPtr between = made;
+    if (own.size() == order.size()) {
+      made = NewTensor(x, own, TensorAttribute::TRANSIENT);
+      Transpose(x, own, made);
+    } else {
+      const TensorPtr between = FormIn(x, own);  // others may want it, too
       made = NewTensor(x, order, TensorAttribute::TRANSIENT);
       Reshape(x, between, shape, made);
     }

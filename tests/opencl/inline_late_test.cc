@@ -22,7 +22,10 @@ TEST(InlineLate, TheReasonIsSaid) {
   ASSERT_EQ(clGetPlatformIDs(0, nullptr, &platforms), CL_SUCCESS);
   std::vector<cl_platform_id> ids(platforms);
   clGetPlatformIDs(platforms, ids.data(), nullptr);
-  for (cl_platform_id id : ids) clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, nullptr);
+  for (cl_platform_id id : ids) {
+    cl_uint devices = 0;
+    clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
+  }
 
   auto graph = SharedContext()->CreateGraph();
   auto x = Input(graph, {2}), y = Output(graph, {2});

@@ -17,7 +17,7 @@ using namespace tim::vx;  // NOLINT
 
 std::vector<float> RunChain(bool fuse, size_t* launches) {
   CompileOption options;
-  options.SetFusion(fuse);
+  options.SetFusion(fuse).SetOption("opencl", "one_kernel", "off");
   auto graph = Context::Create()->CreateGraph(options);
   const std::vector<float> data = {-3.0f, 0.26f, 7.9f, 300.0f};
   TensorSpec in(DataType::FLOAT32, {4}, TensorAttribute::INPUT),

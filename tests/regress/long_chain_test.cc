@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "tim/vx/compile_option.h"
 #include "tim/vx/compile_report.h"
 #include "tim/vx/context.h"
 #include "tim/vx/graph.h"
@@ -17,7 +18,9 @@ using namespace tim::vx;  // NOLINT
 TEST(Regress, LongChainOfPointwiseOpsCompiles) {
   constexpr int kOps = 300;
   const auto context = Context::Create();
-  auto graph = context->CreateGraph();
+  CompileOption options;
+  options.SetOption("opencl", "one_kernel", "off");
+  auto graph = context->CreateGraph(options);
   const std::vector<float> data = {-3.0f, 0.5f, 7.0f, 0.0f};
   const TensorSpec middle(DataType::FLOAT32, {}, TensorAttribute::TRANSIENT);
   auto value =

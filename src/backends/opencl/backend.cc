@@ -106,12 +106,15 @@ class OpenClBackend : public Backend {
     for (size_t i = 0; join && i < emitted.size(); ++i) {
       const size_t launches = emitted[i].plan.launches.size();
       if (launches < 2) continue;
+      const auto note = [&](const std::string& text) {
+        notes[i] += (notes[i].empty() ? "" : "; ") + text;
+      };
       auto plan = Join(emitted[i], options_.kernel_dir, workers);
       if (plan.ok()) {
         joined[i] = std::make_shared<PartitionPlan>(std::move(*plan));
-        notes[i] += fmt::format("; {} launches in one kernel", launches);
+        note(fmt::format("{} launches in one kernel", launches));
       } else if (plan.status().code() == Code::kUnsupported) {
-        notes[i] += fmt::format("; {} launches one by one: {}", launches, plan.status().detail());
+        note(fmt::format("{} launches one by one: {}", launches, plan.status().detail()));
       } else {
         return plan.status();
       }
