@@ -233,11 +233,12 @@ struct Counts {
 /// The orders that were made for each tensor, each once. What permutes a tensor as the user asked,
 /// into an output, may make the same order as an op needs of its input.
 void ExpectNoTransposeTwice(const GraphPtr& graph) {
-  std::set<std::pair<std::string, std::string>> seen;
+  std::set<std::tuple<const Tensor*, std::string, std::string>> seen;
   for (const auto& op : graph->OpVector()) {
     if (std::string(op->Kind()) != "Transpose" || op->Name().find("layout of") != 0) continue;
     const std::string perm = op->Attributes().ToText();
-    EXPECT_TRUE(seen.insert({op->Name(), perm}).second) << perm << "\n" << graph->ToText();
+    EXPECT_TRUE(seen.insert({InputsOf(*op)[0].get(), op->Name(), perm}).second) << perm << "\n"
+                                                                                << graph->ToText();
   }
 }
 
