@@ -14,7 +14,9 @@ enum class Env {
   kLog,
   kVsiLogLevel,
   kDump,
+  kTrace,
   kKernelDir,
+  kTerm,
   kXdgCacheHome,
   kHome,
   kIcdVendors,
@@ -26,7 +28,7 @@ enum class Env {
   kDelegate,
   kInline,
 };
-inline constexpr size_t kEnvCount = 16;
+inline constexpr size_t kEnvCount = 18;
 
 struct EnvVariable {
   Env id;

@@ -67,6 +67,12 @@ TEST(ProfileTest, OneRowPerOperationWithWork) {
   EXPECT_EQ(profile.runs, 3);
   EXPECT_GT(profile.run_ms, 0);
   EXPECT_EQ(profile.TotalMs(), op.median_ms);
+  // The device's own limits explain some of the time.
+  EXPECT_GT(op.least_ms, 0);
+  ASSERT_THAT(profile.limits, SizeIs(1));
+  EXPECT_THAT(profile.limits[0], HasSubstr("GFLOP/s"));
+  EXPECT_THAT(profile.ToText(), HasSubstr("limits of opencl: "));
+  EXPECT_THAT(profile.ToJson(), HasSubstr("\"least_ms\": "));
   p.ExpectRight();
   // As before it: new inputs are seen.
   std::vector<float> none(kSide * kSide);

@@ -2,7 +2,7 @@
 """Calls the timcl command and checks its exit status and its words: tool_test.py <timcl> <check>.
 
 coverage also takes conformance_test and golden_test, which write what the command shows."""
-import json, os, pathlib, shutil, subprocess, sys, tempfile
+import json, os, pathlib, shutil, subprocess, sys, tempfile, xml.dom.minidom
 
 tool = sys.argv[1]
 
@@ -283,4 +283,37 @@ def partition():
         has(err, *words)
 
 
-{"usage": usage, "partition": partition, "cache": cache, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
+def profile():
+    with tempfile.TemporaryDirectory() as top:
+        file, trace, dump = (pathlib.Path(top) / name for name in ("graph.txt", "trace.json", "dump"))
+        file.write_text(GRAPH)
+        code, out, err = call("profile", str(file), "--runs=2", "--trace", str(trace), TIMCL_DUMP=str(dump))
+        assert code == 0, err
+        has(out, "kernel", "tile", "roofline", "Add#1 'first'", "2 runs of", "limits of opencl: ", "GB/s beyond")
+        events = json.loads(trace.read_text())
+        names = [e["name"] for e in events]
+        assert "Run" in names and "prepare" in names and any(n.startswith("Add#1 'first'") for n in names), names
+        for picture in ("built.dot", "built.svg", "graph.dot", "graph.svg"):
+            text = (dump / picture).read_text()
+            has(text, "Add#1", "Relu#3")
+            if picture.endswith(".svg"):
+                xml.dom.minidom.parseString(text)
+        has((dump / "graph.svg").read_text(), "opencl")
+
+        code, out, err = call("profile", str(file), "--runs=1", "--format=json", "--device=reference")
+        assert code == 0, err
+        table = json.loads(out)
+        assert table["runs"] == 1 and len(table["ops"]) == 3, table
+        assert [op["kernel"] for op in table["ops"]] == ["reference"] * 3, table
+        for args, want, words in ((["--runs=0"], 1, ["--runs"]), (["--trace", top], 6, ["cannot be written"]),
+                                  (["-o", top], 6, ["cannot be written"])):
+            code, _, err = call("profile", str(file), *args)
+            assert code == want, (args, code, err)
+            has(err, *words)
+        file.write_text(GRAPH.replace("Abs", "Abz"))
+        code, _, err = call("profile", str(file))
+        assert code == 2, err
+        has(err, "timcl profile: ", "no op of the kind")
+
+
+{"usage": usage, "partition": partition, "cache": cache, "profile": profile, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()

@@ -16,6 +16,7 @@
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/joined_kernel.h"
+#include "backends/opencl/run/peaks.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
 #include "base/log.h"
@@ -62,6 +63,12 @@ class OpenClBackend : public Backend {
   const BackendInfo& Info() const override { return info_; }
   const std::string& reason() const { return reason_; }
   uint64_t max_allocation() const { return main_.device->caps().max_allocation; }
+
+  std::string Limits() override {
+    const std::string text = main_.device->peaks().ToText();
+    if (text.empty() || !inline_) return text;
+    return text + "; inline device: " + inline_->device->peaks().ToText();
+  }
 
   Status Begin(const CompileEnv& env) override {
     wishes_ = WishesOf(env);
@@ -150,6 +157,7 @@ class OpenClBackend : public Backend {
       if (session == nullptr) {
         TIMCL_ASSIGN(session, Session::Create(lane.device));
       }
+      if (env.progress) env.progress("building programs", units->kernels.size(), calls.size());
       // Partitions share programs: the first that has one builds it, the others find it.
       BuiltPrograms programs;
       BuildStats stats;
@@ -166,11 +174,11 @@ class OpenClBackend : public Backend {
       units->programs_built += stats.built;
       units->programs_from_cache += stats.from_disk;
       if (plan->separate != nullptr) {
-        units->kernels.push_back(
-            std::make_unique<JoinedKernel>(session, plan, std::move(programs), lane.programs));
+        units->kernels.push_back(std::make_unique<JoinedKernel>(session, plan, std::move(programs),
+                                                                lane.programs, env.progress));
       } else {
         units->kernels.push_back(
-            std::make_unique<PartitionKernel>(session, plan, std::move(programs)));
+            std::make_unique<PartitionKernel>(session, plan, std::move(programs), env.progress));
       }
     }
     return Status();
