@@ -95,6 +95,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     backend_options.cache_dir = cache_dir_;
     backend_options.kernel_dir = env_.Get(base::Env::kKernelDir);
     backend_options.icd_vendors = env_.Get(base::Env::kIcdVendors);
+    backend_options.tuning_file = env_.Get(base::Env::kTuning);
     backend_options.inline_device = options.inline_device;
     if (backend_options.inline_device == InlineDevice::kOff) {
       backend_options.inline_device =

@@ -23,6 +23,9 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
       {Env::kTrace, "TIMCL_TRACE",
        "file that receives a timeline of compilations and runs, launch by launch, for "
        "chrome://tracing or Perfetto; runs take longer then"},
+      {Env::kTuning, "TIMCL_TUNING",
+       "file of `timcl tune`: which kernels are fast on this device; unset: that of the device in "
+       "the cache folder, if there is one"},
       {Env::kKernelDir, "TIMCL_KERNEL_DIR",
        "folder whose .cl and .clh files replace built-in ones of the same name"},
       {Env::kTerm, "TERM",

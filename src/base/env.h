@@ -15,6 +15,7 @@ enum class Env {
   kVsiLogLevel,
   kDump,
   kTrace,
+  kTuning,
   kKernelDir,
   kTerm,
   kXdgCacheHome,
@@ -28,7 +29,7 @@ enum class Env {
   kDelegate,
   kInline,
 };
-inline constexpr size_t kEnvCount = 18;
+inline constexpr size_t kEnvCount = 19;
 
 struct EnvVariable {
   Env id;

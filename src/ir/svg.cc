@@ -170,7 +170,7 @@ class Picture {
         "<style>text{{font:12px sans-serif;text-anchor:middle}}.e{{font-size:10px;fill:#666;"
         "text-anchor:start}}.l{{text-anchor:start}}path{{fill:none;stroke:#888}}"
         "rect,ellipse{{stroke:#444}}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\" "
-        "stroke=\"none\"/>\n{2}</svg>\n",
+        "style=\"stroke:none\"/>\n{2}</svg>\n",
         width_, std::max(Bottom(), below), shapes);
   }
 

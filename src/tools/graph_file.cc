@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "api/table.h"
+#include "base/storage.h"
 
 namespace tim::vx::tools {
 namespace {
@@ -87,6 +88,18 @@ Status WriteFile(const std::string& file, const std::string& text) {
   return out ? Status() : Status::Error(Code::kIo, fmt::format("'{}' cannot be written", file));
 }
 
+Status FillInputs(ir::Graph* graph) {
+  for (ir::Value& v : graph->values()) {
+    if (v.role != ir::Role::kInput || v.storage != nullptr) continue;
+    TIMCL_ASSIGN(const size_t bytes, v.type.CheckedBytes());
+    v.storage = base::Storage::Allocate(bytes);
+    if (v.storage == nullptr) {
+      return Status::Error(Code::kOutOfMemory, fmt::format("{} bytes", bytes)).AtTensor(v.name);
+    }
+  }
+  return Status();
+}
+
 void AddMany(CLI::App* sub, const char* names, std::vector<std::string>* to, const char* help) {
   sub->add_option(names, *to, help)
       ->expected(1)
@@ -114,7 +127,7 @@ compiler::Options GraphFile::Options() const {
   return options;
 }
 
-int Open(const char* command, const GraphArguments& arguments, GraphFile* file) {
+int Open(const char* command, const GraphArguments& arguments, GraphFile* file, bool silent) {
   const auto fail = [&](int exit, const Status& why) { return Fail(command, exit, why.message()); };
   std::vector<Choice> choices;
   if (const Status split = Split(arguments.choices, &choices); !split.ok())
@@ -146,7 +159,7 @@ int Open(const char* command, const GraphArguments& arguments, GraphFile* file) 
   if (!parsed.ok()) return fail(kBadModel, parsed.status());
   file->graph = std::move(*parsed);
   if (file->graph->LiveNodes() == 0) return Fail(command, kBadModel, "the graph has no operations");
-  if (elided != 0) {
+  if (elided != 0 && !silent) {
     fmt::print(stderr, "note: the data of {} was elided in the text: zeros stand for it\n",
                Count(elided, "constant"));
   }

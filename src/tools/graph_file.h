@@ -33,8 +33,12 @@ struct GraphFile {
   /// With the choices in it.
   compiler::Options Options() const;
 };
-/// kDone, or the exit status after the reason went to stderr.
-int Open(const char* command, const GraphArguments& arguments, GraphFile* file);
+/// kDone, or the exit status after the reason went to stderr. `silent`: without notes.
+int Open(const char* command, const GraphArguments& arguments, GraphFile* file,
+         bool silent = false);
+/// Inputs of the graph get memory, all zeros: which numbers there are changes no time that counts,
+/// and every operator takes zeros (indices among them).
+Status FillInputs(ir::Graph* graph);
 
 /// Prints "timcl <command>: <text>" to stderr and returns `exit`.
 int Fail(const char* command, int exit, const std::string& text);

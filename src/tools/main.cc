@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     const std::vector<Command> commands = {
         tim::vx::tools::AddDevices(app),   tim::vx::tools::AddOps(app),
         tim::vx::tools::AddCache(app),     tim::vx::tools::AddInfo(app),
-        tim::vx::tools::AddPartition(app), tim::vx::tools::AddProfile(app)};
+        tim::vx::tools::AddPartition(app), tim::vx::tools::AddProfile(app),
+        tim::vx::tools::AddTune(app)};
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/env.h"
-#include "base/storage.h"
 #include "tools/graph_file.h"
 
 namespace tim::vx::tools {
@@ -21,20 +20,6 @@ struct Arguments {
 };
 
 int Fail(int exit, const std::string& text) { return tools::Fail("profile", exit, text); }
-
-/// Inputs of the graph get memory, all zeros: which numbers there are changes no time that counts,
-/// and every operator takes zeros (indices among them).
-Status FillInputs(ir::Graph* graph) {
-  for (ir::Value& v : graph->values()) {
-    if (v.role != ir::Role::kInput || v.storage != nullptr) continue;
-    TIMCL_ASSIGN(const size_t bytes, v.type.CheckedBytes());
-    v.storage = base::Storage::Allocate(bytes);
-    if (v.storage == nullptr) {
-      return Status::Error(Code::kOutOfMemory, fmt::format("{} bytes", bytes)).AtTensor(v.name);
-    }
-  }
-  return Status();
-}
 
 int Run(const Arguments& arguments) {
   GraphFile file;

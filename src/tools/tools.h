@@ -46,6 +46,8 @@ Command AddInfo(CLI::App& app);
 Command AddPartition(CLI::App& app);
 /// `timcl profile`: where the time of a graph goes.
 Command AddProfile(CLI::App& app);
+/// `timcl tune`: which kernels are fast on this device.
+Command AddTune(CLI::App& app);
 /// `timcl ops`: the operator table.
 Command AddOps(CLI::App& app);
 

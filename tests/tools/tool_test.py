@@ -316,4 +316,44 @@ def profile():
         has(err, "timcl profile: ", "no op of the kind")
 
 
-{"usage": usage, "partition": partition, "cache": cache, "profile": profile, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
+def tune():
+    # A product of matrices that several kernels can do.
+    graph = """%0 = input "x" f32[64,48]
+%1 = constant f32[32,64] elided
+%2 = Matmul#1 "product"(%0, %1) {} : output f32[32,48] "y"
+"""
+    with tempfile.TemporaryDirectory() as top:
+        file, cache = pathlib.Path(top) / "graph.txt", pathlib.Path(top) / "cache"
+        file.write_text(graph)
+        cache.mkdir()
+        code, out, err = call("tune", str(file), "--runs=1", TIMCL_CACHE_DIR=str(cache))
+        assert code == 0, err
+        (kept,) = cache.glob("tuning_*.json")
+        has(out, "fastest", "Matmul(", f"1 operation kept in {kept}")
+        assert "\r" not in err, err  # progress is for terminals
+        tuned = json.loads(kept.read_text())
+        ((signature, times),) = tuned["kernels_ms"].items()
+        assert len(times) > 1 and all(ms > 0 for ms in times.values()), times
+
+        def used(times, *args):
+            tuned["kernels_ms"] = {signature: times}
+            kept.write_text(json.dumps(tuned))
+            code, out, err = call("profile", str(file), "--runs=1", "--format=json", *args, TIMCL_CACHE_DIR=str(cache))
+            assert code == 0, err
+            (op,) = json.loads(out)["ops"]
+            return op["kernel"] + " " + op["tile"]
+
+        by_time = {name: used({name: 1.0}) for name in times}
+        assert len(set(by_time.values())) > 1, by_time
+        other = next(name for name in times if by_time[name] != used({}))
+        assert used({other: 1.0}) == by_time[other]
+        assert used({other: 1.0}, "--option=opencl.tuning=off") == used({})
+        # One that does not fit is no reason to fail, unless it was named.
+        tuned["driver"] = "of yesterday"
+        assert used({other: 1.0}) == used({})
+        code, _, err = call("profile", str(file), "--runs=1", f"--option=opencl.tuning={kept}")
+        assert code == 4, err
+        has(err, "kVersionMismatch", "of yesterday", "timcl tune")
+
+
+{"usage": usage, "partition": partition, "cache": cache, "profile": profile, "tune": tune, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -38,8 +39,9 @@ bool Enabled(const CompileEnv& env, const char* name) {
   return it == env.options.end() || it->second != "off";
 }
 
-Wishes WishesOf(const CompileEnv& env) {
+Wishes WishesOf(const CompileEnv& env, std::shared_ptr<const Tuning> tuning) {
   Wishes wishes;
+  wishes.tuning = std::move(tuning);
   wishes.relaxed = env.relaxed;
   const auto it = env.options.find("without_kernels");
   std::stringstream names(it == env.options.end() ? std::string() : it->second);
@@ -58,6 +60,7 @@ class OpenClBackend : public Backend {
     info_ = {"opencl", caps.vendor, caps.driver, caps.name};
     info_.note = note;
     if (!note.empty()) reason_ += "; " + note;
+    ReadTuning();
   }
 
   const BackendInfo& Info() const override { return info_; }
@@ -71,7 +74,8 @@ class OpenClBackend : public Backend {
   }
 
   Status Begin(const CompileEnv& env) override {
-    wishes_ = WishesOf(env);
+    TIMCL_ASSIGN(auto tuning, TuningOf(env));
+    wishes_ = WishesOf(env, std::move(tuning));
     return Status();
   }
 
@@ -95,6 +99,7 @@ class OpenClBackend : public Backend {
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
+    if (!tuning_warning_.empty()) units->warnings.push_back(tuning_warning_);
     std::string why;
     bool run_inline = false;
     if (inline_) {
@@ -185,6 +190,35 @@ class OpenClBackend : public Backend {
   }
 
  private:
+  /// Whatever was tuned for the device. A file that somebody named and that cannot be used is told
+  /// of with each graph; one of the cache that is out of date is as good as none.
+  void ReadTuning() {
+    const DeviceCaps& caps = main_.device->caps();
+    const bool named = !options_.tuning_file.empty();
+    const std::string file =
+        named ? options_.tuning_file : Tuning::FileFor(options_.cache_dir, caps.name, caps.driver);
+    std::error_code error;
+    if (file.empty() || (!named && !std::filesystem::exists(file, error))) return;
+    auto tuning = Tuning::Read(file, caps.name, caps.driver);
+    if (tuning.ok()) {
+      tuning_ = std::make_shared<const Tuning>(std::move(*tuning));
+    } else if (named) {
+      tuning_warning_ = tuning.status().detail();
+    } else {
+      base::Log("tuning", base::LogLevel::kInfo, "{}", tuning.status().detail());
+    }
+  }
+
+  /// "tuning": "off", or another file than the context's. Null: none.
+  Result<std::shared_ptr<const Tuning>> TuningOf(const CompileEnv& env) const {
+    const auto asked = env.options.find("tuning");
+    if (asked == env.options.end()) return tuning_;
+    if (asked->second == "off") return std::shared_ptr<const Tuning>();
+    const DeviceCaps& caps = main_.device->caps();
+    TIMCL_ASSIGN(Tuning read, Tuning::Read(asked->second, caps.name, caps.driver));
+    return std::make_shared<const Tuning>(std::move(read));
+  }
+
   /// A device with the programs that are built for it.
   struct Lane {
     Lane(const std::shared_ptr<Device>& opened, const ProgramCacheOptions& cache)
@@ -199,7 +233,8 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units, std::vector<Emitted>* emitted) {
     kernels::Sources sources(options_.kernel_dir);
     const DeviceCaps& caps = lane.device->caps();
-    const Wishes wishes = WishesOf(env);
+    TIMCL_ASSIGN(auto tuning, TuningOf(env));
+    const Wishes wishes = WishesOf(env, std::move(tuning));
     for (const GraphView& part : parts) {
       Unit unit;
       TIMCL_TRY(Select(part, caps, &unit, wishes));
@@ -299,6 +334,8 @@ class OpenClBackend : public Backend {
   std::string reason_;
   BackendInfo info_;
   Wishes wishes_;
+  std::shared_ptr<const Tuning> tuning_;
+  std::string tuning_warning_;
 };
 
 }  // namespace
