@@ -124,6 +124,14 @@ void BlockCases(CaseMaker& make) {
   }
   a.stride = {2, 2};
   add(a, {61, 5, 1, 1}, {7, 7, 1, 16}, "one channel");
+  add(a, {803, 3, 3, 1}, {7, 7, 3, 33}, "few channels, more of a row than is read at once");
+  a = {};
+  a.pad = {20, 70, 1, 1};
+  add(a, {13, 4, 2, 2}, {3, 3, 2, 20}, "few channels, pads larger than the window");
+  a.padding = PadType::SAME;
+  a.pad = {};
+  add(a, {26, 3, 3, 1}, {5, 3, 3, 20}, "few channels, tiles of 13");
+  add(a, {48, 3, 3, 1}, {3, 3, 3, 9}, "few channels, tiles of 16");
   a.multiplier = 1;
   for (int64_t width : {6, 7, 8, 15}) {
     for (int64_t k : {3, 5}) {

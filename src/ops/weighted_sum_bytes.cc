@@ -162,7 +162,7 @@ struct Tile {
   int64_t columns() const { return nv * kChannelBlock; }
 };
 /// Few shapes, since each is a kernel to compile.
-constexpr Tile kTiles[] = {{7, 4, 1.0}, {14, 2, 1.0}, {16, 1, 1.15}, {1, 4, 1.8}};
+constexpr Tile kTiles[] = {{7, 4, 1.0}, {14, 2, 1.0}, {13, 2, 1.0}, {16, 1, 1.15}, {1, 4, 1.8}};
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
 
 /// `steps`: multiplications of one vector of results.
@@ -267,12 +267,19 @@ Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const Convolution& 
 
 namespace {
 
-constexpr int64_t kLines = 64;  // LINES of conv_stem8.cl
+constexpr int64_t kLines = 64;
+constexpr int64_t kStemRoom = 4096;  // four byte each without dot product
 
+/// Of few shapes that fill the registers the one that computes least twice at the end of a row.
 Tile StemTile(const OpView& op, const Convolution& c) {
-  const int64_t ow = op.out(0).shape()[0], oc = c.out_channels;
-  const int64_t mx = ow >= 14 ? 14 : 7;
-  return {mx, mx == 14 ? (oc <= kChannelBlock ? 1 : 2) : (oc <= 2 * kChannelBlock ? 2 : 4), 1.0};
+  const int64_t ow = op.out(0).shape()[0], vectors = DivideUp(c.out_channels, kChannelBlock);
+  if (ow < 12) return {7, vectors <= 2 ? 2 : 4, 1.0};
+  Tile best = {12, std::min<int64_t>(vectors, 2), 1.0};
+  for (const int64_t mx : {13, 14, 16}) {
+    const bool fits = mx <= ow && mx * best.nv <= 28;
+    if (fits && DivideUp(ow, mx) * mx <= DivideUp(ow, best.mx) * best.mx) best.mx = mx;
+  }
+  return best;
 }
 
 }  // namespace
@@ -304,6 +311,15 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c)
   const int64_t steps = DivideUp(x.size, kTogether);  // of one line of the window
   const Tile tile = StemTile(op, c);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
+  // A whole row, or as many tiles of it as have room.
+  constexpr int64_t kRoom = kStemRoom * kTogether;
+  auto pitch_of = [&](int64_t tiles) {
+    return (tiles * tile.mx - 1) * x.stride + steps * kTogether;
+  };
+  const int64_t tiles = DivideUp(out[0], tile.mx);
+  int64_t together = tiles;
+  while (together > 1 && c.used * y.size * pitch_of(together) > kRoom) --together;
+  together = DivideUp(tiles, DivideUp(tiles, together));
   const Weights weights(op.in(1));
   std::vector<int8_t> packed(
       static_cast<size_t>(groups * width * c.used * y.size * steps * kTogether));
@@ -336,15 +352,14 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c)
                 {"LEFT", x.front},
                 {"TOP", y.front},
                 {"GROUPS", groups},
-                {"CELLS", op.in(0).shape().count()}};
-  spec.defines = {{"DOT", kDot},
-                  {"MX", tile.mx},
-                  {"NV", tile.nv},
-                  {"STEP", x.stride},
-                  {"WIDEST", DivideUp(x.size, 4) * 4},
-                  {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
+                {"CELLS", op.in(0).shape().count()},
+                {"TILES", together},
+                {"PITCH", pitch_of(together)}};
+  spec.defines = {{"DOT", kDot},   {"MX", tile.mx},
+                  {"NV", tile.nv}, {"STEP", x.stride},
+                  {"ROOM", kRoom}, {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
   spec.dims = 3;
-  spec.global = Grid(DivideUp(out[0], tile.mx), out[1], groups * c.images);
+  spec.global = Grid(DivideUp(tiles, together), out[1], groups * c.images);
   spec.flops = FlopsOf(op, c.used * taps);
   return Launches{spec};
 }
