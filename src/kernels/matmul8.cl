@@ -8,6 +8,7 @@
 //   weights, for the values
 //      without sign
 // REAL_BIAS 1: R [ceil(N / NR)][NR] is a float bias, added to the scaled sum; B has none then.
+// OWN_Y 1, with REAL_BIAS: Y is memory of the op's own, of floats, and N a multiple of 16.
 // LIMIT (DOT 0): so many terms have sums below 2^24; after that they move to integers.
 // Global size: ceil(M / MR), ceil(N / NR).
 #define NR (16 * NV)
@@ -25,11 +26,16 @@
 #endif
 
 // clang-format off
+#if OWN_Y
+#define RESULT SCRATCH(Y)
+#else
+#define RESULT OUT(Y)
+#endif
 #if REAL_BIAS
-#define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), DATA(R), OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
+#define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), DATA(R), RESULT, SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
 #define ARGUMENTS PASS(X), PASS(W), PASS(B), PASS(M8), PASS(R), PASS(Y), M, N, K, LIMIT
 #else
-#define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
+#define PARAMETERS IN(X), DATA(W), DATA(B), DATA(M8), RESULT, SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT)
 #define ARGUMENTS PASS(X), PASS(W), PASS(B), PASS(M8), PASS(Y), M, N, K, LIMIT
 #endif
 TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
@@ -116,6 +122,10 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
 #if REAL_BIAS
       const float16 product = convert_float16(sum) * m;
       const float16 result = product + vload16(vector, R);
+#endif
+#if OWN_Y
+      *(global timcl_floats16*)(Y + to) = result;
+#elif REAL_BIAS
       if (N >= 16) {
         VSTORE(Y, to, result);
       } else {

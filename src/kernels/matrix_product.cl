@@ -6,6 +6,7 @@
 // B_FORM 0: panels [ceil(N / NR)][K][NR], constant (DATA), padded with zeros. 1: the same, made by
 //   matrix_pack.cl. 2: rows, B[k][n] at k * B_STEP + n; N >= NR. 3: turned, B[k][n] at
 //   n * B_STEP + k, at most BLOCK_TERMS of them: the work-item makes its panel first.
+// OWN_A, OWN_Y: A, or Y, is memory of the op's own instead of a tensor.
 // bias is padded with zeros as the panels are. T, where BATCHED: for each z where A and B begin.
 // SPLIT: K goes in blocks of BLOCK terms, for which a panel stays in the second-level cache; ROWS
 //   is then at most BLOCK_ROWS.
@@ -21,7 +22,7 @@
 #define BLOCK_ROWS 128
 #define NEAR 4  // rows of a panel that the first-level cache runs ahead
 
-#if A_FORM
+#if A_FORM || OWN_A
 #define A_PARAMETER SCRATCH(A)
 #else
 #define A_PARAMETER IN(A)
@@ -33,6 +34,13 @@
 #else
 #define B_PARAMETER IN(B)
 #endif
+#if OWN_Y
+#define Y_PARAMETER SCRATCH(Y)
+#define EPILOGUE(i, v) (v)
+#define EPILOGUE16(i, v) (v)
+#else
+#define Y_PARAMETER OUT(Y)
+#endif
 
 // clang-format off
 TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
@@ -42,7 +50,7 @@ TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
 #if BATCHED
 , DATA(T)
 #endif
-, OUT(Y), SIZE(M), SIZE(N), SIZE(K), SIZE(ROWS), SIZE(BLOCK), SIZE(A_M), SIZE(A_K), SIZE(B_STEP)) {
+, Y_PARAMETER, SIZE(M), SIZE(N), SIZE(K), SIZE(ROWS), SIZE(BLOCK), SIZE(A_M), SIZE(A_K), SIZE(B_STEP)) {
   // clang-format on
   const int first = WORK_ITEM(0) * ROWS, last = min(M, first + ROWS);
   const int own = WORK_ITEM(1) * NR, z = WORK_ITEM(2);

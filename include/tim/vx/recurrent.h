@@ -117,7 +117,14 @@ TIMCL_API Status Reference(const OpView& op, const ref::Inputs& ins, ref::Output
 TIMCL_API Result<KernelOffer> Accepts(const OpView& op, const Passes& passes);
 TIMCL_API Result<Launches> MakeLaunches(const OpView& op, const Passes& passes);
 
-/// Reference and kernel candidate of an op whose passes kPasses describes.
+/// The same with all steps in one launch, which keeps the weights in the caches (register tiles on a
+/// CPU). Refuses layers with projections, peepholes, norms, aux inputs, computed weights.
+TIMCL_API Result<KernelOffer> AcceptsAllSteps(const OpView& op, const KernelRequest& request,
+                                              const Passes& passes);
+TIMCL_API Result<Launches> MakeAllSteps(const OpView& op, const KernelRequest& request,
+                                        const Passes& passes);
+
+/// Reference and kernel candidates of an op whose passes kPasses describes.
 template <Passes (*kPasses)(const OpView&)>
 struct Definition {
   static Status Compute(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
@@ -129,7 +136,14 @@ struct Definition {
   static Result<Launches> Make(const OpView& op, const KernelRequest&) {
     return MakeLaunches(op, kPasses(op));
   }
-  static constexpr KernelCandidate kKernels[] = {{"steps", Asked, Make}};
+  static Result<KernelOffer> AskedAll(const OpView& op, const KernelRequest& request) {
+    return AcceptsAllSteps(op, request, kPasses(op));
+  }
+  static Result<Launches> MakeAll(const OpView& op, const KernelRequest& request) {
+    return MakeAllSteps(op, request, kPasses(op));
+  }
+  static constexpr KernelCandidate kKernels[] = {{"all_steps", AskedAll, MakeAll},
+                                                 {"steps", Asked, Make}};
 };
 
 /// States stay in float32, but sums differ by their order and exp and tanh by some ulp, and steps
