@@ -48,11 +48,11 @@ struct Layer {
   TensorPtr x, state, y;
 };
 
-/// A context whose kernels are those of the library, but for one change of team.clh.
+/// A context whose kernels are those of the library, but for one change of one file.
 class Changed {
  public:
-  Changed(const std::string& what, const std::string& with) {
-    std::ifstream in(TIMCL_SOURCE_DIR "/src/kernels/team.clh");
+  Changed(const std::string& file, const std::string& what, const std::string& with) {
+    std::ifstream in(TIMCL_SOURCE_DIR "/src/kernels/" + file);
     std::stringstream text;
     text << in.rdbuf();
     std::string changed = text.str();
@@ -60,7 +60,7 @@ class Changed {
     EXPECT_NE(at, std::string::npos) << what;
     if (at != std::string::npos) changed.replace(at, what.size(), with);
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "team.clh") << changed;
+    std::ofstream(folder_ / file) << changed;
     setenv("TIMCL_KERNEL_DIR", folder_.c_str(), 1);
     context = Context::Create();
     unsetenv("TIMCL_KERNEL_DIR");
@@ -110,7 +110,7 @@ TEST_F(TeamTest, MoreGraphsThanCores) {
 }
 
 TEST_F(TeamTest, WhoComesLateIsCountedIn) {
-  Changed late("*rank = atomic_inc(T);",
+  Changed late("team.clh", "*rank = atomic_inc(T);",
                "*rank = atomic_inc(T);\n"
                "  for (volatile int d = 0; *rank > 0 && d < 20000; ++d);");
   Layer layer(late.context), apart(late.context, "off");
@@ -121,7 +121,7 @@ TEST_F(TeamTest, WhoComesLateIsCountedIn) {
 }
 
 TEST_F(TeamTest, WhoComesWhenAllIsDone) {
-  Changed late("*rank = atomic_inc(T);",
+  Changed late("team.clh", "*rank = atomic_inc(T);",
                "for (volatile int d = 0; *T > 0 && d < 20000000; ++d);\n"
                "  *rank = atomic_inc(T);");
   Layer layer(late.context);
@@ -129,9 +129,9 @@ TEST_F(TeamTest, WhoComesWhenAllIsDone) {
 }
 
 TEST_F(TeamTest, SlowMembersAreWaitedFor) {
-  Changed slow("FN(team_fence)();\n  if (rank == 0) {",
-               "for (volatile int d = 0; d < (phase * 7 + rank * 5) % 11 * 3000; ++d);\n"
-               "  FN(team_fence)();\n  if (rank == 0) {");
+  Changed slow("recurrent_sequence.cl", "const int begin = BLOCKS * rank",
+               "for (volatile int d = 0; d < (step * 7 + rank * 5) % 11 * 3000; ++d);\n"
+               "    const int begin = BLOCKS * rank");
   Layer layer(slow.context);
   for (int run = 0; run < 50; ++run) ASSERT_EQ(layer.Run(), Expected()) << run;
 }
