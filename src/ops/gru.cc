@@ -204,6 +204,8 @@ void CasesSequence(CaseMaker& make) {
   add({5, Gru::kRELU6, Gru::kHARDSIGMOID, true, true, false}, {}, 3, 5, 2, 4, "activations");
   add({5, Gru::kSIGMOID, Gru::kTANH, false, true, false}, {}, 3, 5, 2, 4, "activations");
   add(attrs(6, true, true, true), {}, 5, 6, 1, 40, "a long sequence");
+  add(attrs(81, true, true, true), {}, 9, 81, 1, 5, "shared by work-groups");
+  add(attrs(81, true, false, false), TypesOfCases()[5].first, 9, 81, 3, 5, "i8, the last step");
   add(attrs(9, false, true, true), {}, 3, 9, 2, 3, "types", How::kEachType);
   add(attrs(128, true, true, true), {}, 128, 128, 1, 32, "128 units, 32 steps", How::kBench);
 }

@@ -368,12 +368,27 @@ void CasesUni(CaseMaker& make) {
   f = {};
   f.steps = 40, f.batch = 1;
   add(attrs(true, true), f, "a long sequence");
+  f.in = 33, f.units = 65, f.steps = 7;
+  add(attrs(true, true), f, "shared by work-groups");
+  f.batch = 5;
+  add(attrs(false, false), f, "shared by work-groups, the last step");
+  const TensorType u8 = Affine(DataType::UINT8, {}, 1.0f / 128, 121);
+  f.x = f.h = u8, f.weight = Affine(DataType::UINT8, {}, 0.006f, 128);
+  f.units = 113, f.batch = 3;
+  add(attrs(false, true), f, "u8, shared by work-groups");
+  f.h = Affine(DataType::INT8, {}, 1.0f / 32, 5);
+  f.batch = 1;
+  add(attrs(true, false), f, "u8, states beyond 1");
+  f = {};
   f.in = 3, f.units = 9, f.batch = 2, f.steps = 2;
   add(attrs(true, true), f, "types", How::kEachType);
   f.in = f.units = 128, f.batch = 1, f.steps = 32;
   add(attrs(true, true), f, "128 units, 32 steps", How::kBench);
   f.in = f.units = 256, f.steps = 100;
   add(attrs(true, true), f, "256 units, 100 steps", How::kBench);
+  f.x = f.h = Affine(DataType::INT8, {}, 1.0f / 128, 0);
+  f.weight = Affine(DataType::INT8, {}, 0.006f, 0);
+  add(attrs(true, true), f, "i8, 256 units, 100 steps", How::kBench);
 }
 
 void CasesBi(CaseMaker& make) {

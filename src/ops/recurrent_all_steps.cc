@@ -261,11 +261,11 @@ class Layer {
   double ProductOfStep() const {
     return static_cast<double>(columns()) * static_cast<double>(length());
   }
-  /// Work-groups that share a step. They wait for each other, some 0.2 us, which a product of this
-  /// size repays.
+  /// Work-groups that share a step. They wait for each other, some 0.2 us, which a product that
+  /// takes one core 0.5 us repays.
   int64_t Workers() const {
-    constexpr double kWorthSharing = 16 * 1024;
-    if (ProductOfStep() * static_cast<double>(p_.batch) < kWorthSharing) return 1;
+    const double worth_sharing = DotStates() ? 48e3 : 16e3;
+    if (ProductOfStep() * static_cast<double>(p_.batch) < worth_sharing) return 1;
     return std::min(static_cast<int64_t>(caps_.compute_units), blocks_);
   }
   static constexpr int64_t kTeamLine = 32;  // TEAM_LINE of team.clh

@@ -284,6 +284,8 @@ void CasesUni(CaseMaker& make) {
   }
   for (const auto& [types, note] : TypesOfCases()) add({Uni::kTANH, true}, types, 5, 6, 3, 4, note);
   add({Uni::kTANH, true}, {}, 5, 6, 1, 40, "a long sequence");
+  add({Uni::kTANH, false}, {}, 9, 131, 1, 5, "shared by work-groups");
+  add({Uni::kTANH, true}, TypesOfCases()[4].first, 9, 131, 3, 5, "i8");
   CaseBuilder mixed = make.Of(UnidirectionalAttrs{Uni::kSIGMOID, true});
   rnn::AddOperand(mixed, F32(), {5, 2, 3}, false, 1);
   Direction(mixed, {}, 5, 9, 2);
