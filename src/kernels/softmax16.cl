@@ -19,18 +19,14 @@ TILE_KERNEL(softmax16)(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(ITEMS), SI
   LINE;
   EACH_ITEM(item) {
     const int base = BASE(item);
-    READ(X, base);
+    float16 most = -INFINITY;
+    READ(X, base, most = x > most ? x : most;)  // a NaN reaches every result through the sum
     FILL(-INFINITY);
-    float16 most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    EACH({
-      const float16 x = GET(p);
-      most[l] = x > most[l] ? x : most[l];  // a NaN reaches every result through the sum
-    })
-    for (int l = 1; l < 4; ++l) most[0] = most[l] > most[0] ? most[l] : most[0];
-    const float16 highest = MOST(most[0]);
+    most = MOST(most);
     float16 sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     EACH({
-      const float16 scaled = (GET(p) - highest) * BETA, e = FN(power)(scaled * LOG2_E);
+      FETCH_NEXT(X, base, p);
+      const float16 scaled = (GET(p) - most) * BETA, e = FN(power)(scaled * LOG2_E);
       KEEP(p, e);
       sum[l] += e;
     })
