@@ -1,4 +1,4 @@
-// softmax.cl, 16 numbers at a time (lines16.clh). BETA is not negative.
+// softmax.cl, 16 numbers at a time (lines16.clh). BETA is not negative; UNIT: it is 1.
 #include "lines16.clh"
 #define LOG2_E 1.44269504f
 // 2^x for x <= 0; 0 below 2^-126. It is 2^n p with n the integer nearest to x, found by adding 1.5 * 2^23; adding 127 more
@@ -26,7 +26,8 @@ TILE_KERNEL(softmax16)(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(ITEMS), SI
     float16 sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     EACH({
       FETCH_NEXT(X, base, p);
-      const float16 scaled = (GET(p) - most) * BETA, e = FN(power)(scaled * LOG2_E);
+      const float16 apart = GET(p) - most, scaled = UNIT ? apart : apart * BETA;
+      const float16 e = FN(power)(scaled * LOG2_E);
       KEEP(p, e);
       sum[l] += e;
     })
