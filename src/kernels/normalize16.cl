@@ -11,7 +11,7 @@ TILE_KERNEL(normalize16)(IN(X), PARAMETERS OUT(Y), SIZE(LENGTH), SIZE(INNER), SI
   LINE;
   EACH_ITEM(item) {
     const int base = BASE(item);
-    READ(X, base);
+    READ(X, base, )
     FILL(0.0f);
     float16 sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     EACH({
@@ -26,6 +26,7 @@ TILE_KERNEL(normalize16)(IN(X), PARAMETERS OUT(Y), SIZE(LENGTH), SIZE(INNER), SI
     FILL(mean);
     for (int l = 0; l < 4; ++l) sum[l] = 0.0f;
     EACH({
+      FETCH_NEXT(X, base, p);
       const float16 apart = GET(p) - mean;
       sum[l] += apart * apart;
     })

@@ -1,4 +1,4 @@
-// softmax.cl, 16 numbers at a time (lines16.clh). BETA is not negative.
+// softmax.cl, 16 numbers at a time (lines16.clh). BETA is not negative; UNIT: it is 1.
 #include "lines16.clh"
 #define LOG2_E 1.44269504f
 // 2^x for x <= 0; 0 below 2^-126. It is 2^n p with n the integer nearest to x, found by adding 1.5 * 2^23; adding 127 more
@@ -19,18 +19,15 @@ TILE_KERNEL(softmax16)(IN(X), OUT(Y), SIZE(LENGTH), SIZE(INNER), SIZE(ITEMS), SI
   LINE;
   EACH_ITEM(item) {
     const int base = BASE(item);
-    READ(X, base);
+    float16 most = -INFINITY;
+    READ(X, base, most = x > most ? x : most;)  // a NaN reaches every result through the sum
     FILL(-INFINITY);
-    float16 most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    EACH({
-      const float16 x = GET(p);
-      most[l] = x > most[l] ? x : most[l];  // a NaN reaches every result through the sum
-    })
-    for (int l = 1; l < 4; ++l) most[0] = most[l] > most[0] ? most[l] : most[0];
-    const float16 highest = MOST(most[0]);
+    most = MOST(most);
     float16 sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     EACH({
-      const float16 scaled = (GET(p) - highest) * BETA, e = FN(power)(scaled * LOG2_E);
+      FETCH_NEXT(X, base, p);
+      const float16 apart = GET(p) - most, scaled = UNIT ? apart : apart * BETA;
+      const float16 e = FN(power)(scaled * LOG2_E);
       KEEP(p, e);
       sum[l] += e;
     })

@@ -57,6 +57,7 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
 Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
   KernelSpec spec = lines::VectorLaunch(request, "softmax16", lines::LinesOf<SoftmaxAttrs>(op));
   spec.reals = {{"BETA", op.attrs<SoftmaxAttrs>().beta}};
+  spec.defines.emplace_back("UNIT", op.attrs<SoftmaxAttrs>().beta == 1.0f);
   return Launches{spec};
 }
 constexpr KernelCandidate kKernels[] = {
