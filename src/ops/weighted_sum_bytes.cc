@@ -161,8 +161,10 @@ struct Tile {
   int64_t stride = 0;
   int64_t columns() const { return nv * kChannelBlock; }
 };
-/// Few shapes, since each is a kernel to compile.
-constexpr Tile kTiles[] = {{7, 4, 1.0}, {14, 2, 1.0}, {13, 2, 1.0}, {16, 1, 1.15}, {1, 4, 1.8}};
+/// Few shapes, since each is a kernel to compile. Those of 14 and 7 pixels, 13, and 8 suit rows of
+/// 224, 208, and 256 pixels and what is left of them after each halving.
+constexpr Tile kTiles[] = {{7, 4, 1.0},  {14, 2, 1.0},  {13, 2, 1.0},
+                           {8, 2, 1.03}, {16, 1, 1.15}, {1, 4, 1.8}};
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
 
 /// `steps`: multiplications of one vector of results.
@@ -273,7 +275,7 @@ constexpr int64_t kStemRoom = 4096;  // four byte each without dot product
 /// Of few shapes that fill the registers the one that computes least twice at the end of a row.
 Tile StemTile(const OpView& op, const Convolution& c) {
   const int64_t ow = op.out(0).shape()[0], vectors = DivideUp(c.out_channels, kChannelBlock);
-  if (ow < 12) return {7, vectors <= 2 ? 2 : 4, 1.0};
+  if (ow < 12) return {std::min<int64_t>(ow, 7), vectors <= 2 ? 2 : 4, 1.0};
   Tile best = {12, std::min<int64_t>(vectors, 2), 1.0};
   for (const int64_t mx : {13, 14, 16}) {
     const bool fits = mx <= ow && mx * best.nv <= 28;
@@ -296,7 +298,6 @@ Result<KernelOffer> Bytes<kDot>::AcceptsStem(const OpView& op, const KernelReque
   if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
   if (x.stride > 2) return Refuse("only strides of 1 and 2 along the width");
   if (x.size > 16) return Refuse("the window is wider than 16 cells");
-  if (op.out(0).shape()[0] < 7) return Refuse("less than 7 results in a row");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * x.size * y.size, kDot));
   if (!kDot && c.used * x.size * y.size > 514) return Refuse("sums may leave 24 bits");
   return Offer(true);
