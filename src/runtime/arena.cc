@@ -1,5 +1,5 @@
-// Pack: see arena.h. Greedy by size, as in "Efficient Memory Management for Deep Neural Net
-// Inference" (Pisarchyk, Lee 2020).
+// Pack: see arena.h. Greedy by size is as in "Efficient Memory Management for Deep Neural Net
+// Inference" (Pisarchyk, Lee 2020, arXiv 2001.03288), section 5.2.
 #include "runtime/arena.h"
 
 #include <algorithm>
@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <queue>
+#include <set>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -51,9 +54,77 @@ class Placed {
   std::array<std::multimap<int64_t, const Slot*>, 33> by_start_;  // by length class
 };
 
-}  // namespace
+/// Memory that grows at its end, with holes.
+class Heap {
+ public:
+  size_t Take(size_t bytes) {
+    if (const auto fits = by_size_.lower_bound({bytes, 0}); fits != by_size_.end()) {
+      const auto [room, at] = *fits;
+      Erase(holes_.find(at));
+      if (room > bytes) Add(at + bytes, room - bytes);
+      return at;
+    }
+    size_t at = end_;
+    if (!holes_.empty() && holes_.rbegin()->first + holes_.rbegin()->second == end_) {
+      at = holes_.rbegin()->first;
+      Erase(std::prev(holes_.end()));
+    }
+    end_ = at + bytes;
+    return at;
+  }
+  void Give(size_t at, size_t bytes) {
+    auto next = holes_.upper_bound(at);
+    if (next != holes_.begin()) {
+      const auto before = std::prev(next);
+      if (before->first + before->second == at) {
+        at = before->first, bytes += before->second;
+        Erase(before);
+      }
+    }
+    if (next != holes_.end() && at + bytes == next->first) {
+      bytes += next->second;
+      Erase(next);
+    }
+    Add(at, bytes);
+  }
+  size_t end() const { return end_; }
 
-Result<size_t> Pack(std::vector<Slot>& slots, size_t alignment) {
+ private:
+  void Add(size_t at, size_t bytes) {
+    holes_.emplace(at, bytes);
+    by_size_.emplace(bytes, at);
+  }
+  void Erase(std::map<size_t, size_t>::iterator hole) {
+    by_size_.erase({hole->second, hole->first});
+    holes_.erase(hole);
+  }
+  std::map<size_t, size_t> holes_;               // offset -> bytes
+  std::set<std::pair<size_t, size_t>> by_size_;  // bytes, offset
+  size_t end_ = 0;
+};
+
+/// In the order in which the slots begin. Their sizes are multiples of the alignment, and their sum
+/// is an address.
+size_t PackByTime(std::vector<Slot>& slots) {
+  std::vector<Slot*> order;
+  for (Slot& slot : slots) order.push_back(&slot);
+  std::stable_sort(order.begin(), order.end(), [](const Slot* a, const Slot* b) {
+    return a->first != b->first ? a->first < b->first : a->bytes > b->bytes;
+  });
+  const auto later = [](const Slot* a, const Slot* b) { return a->last > b->last; };
+  std::priority_queue<const Slot*, std::vector<const Slot*>, decltype(later)> alive(later);
+  Heap heap;
+  for (Slot* slot : order) {
+    for (; !alive.empty() && alive.top()->last < slot->first; alive.pop())
+      heap.Give(alive.top()->offset, alive.top()->bytes);
+    slot->offset = heap.Take(slot->bytes);
+    alive.push(slot);
+  }
+  return heap.end();
+}
+
+/// The largest first. Sizes as above.
+size_t PackBySize(std::vector<Slot>& slots) {
   std::vector<size_t> order(slots.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -62,30 +133,60 @@ Result<size_t> Pack(std::vector<Slot>& slots, size_t alignment) {
   Placed placed;
   for (size_t index : order) {
     Slot& slot = slots[index];
+    size_t best = static_cast<size_t>(-1), best_gap = static_cast<size_t>(-1), end = 0;
+    for (const Slot* other : placed.Around(slot)) {
+      if (other->last < slot.first || other->first > slot.last) continue;
+      if (other->offset > end && other->offset - end >= slot.bytes &&
+          other->offset - end < best_gap) {
+        best = end;
+        best_gap = other->offset - end;
+      }
+      end = std::max(end, other->offset + other->bytes);
+    }
+    slot.offset = best == static_cast<size_t>(-1) ? end : best;
+    total = std::max(total, slot.offset + slot.bytes);
+    placed.Add(&slot);
+  }
+  return total;
+}
+
+}  // namespace
+
+size_t LiveBytes(const std::vector<Slot>& slots) {
+  std::map<int64_t, int64_t> changes;  // by step
+  for (const Slot& slot : slots) {
+    changes[slot.first] += static_cast<int64_t>(slot.bytes);
+    changes[int64_t{slot.last} + 1] -= static_cast<int64_t>(slot.bytes);
+  }
+  int64_t live = 0, most = 0;
+  for (const auto& [step, change] : changes) most = std::max(most, live += change);
+  return static_cast<size_t>(most);
+}
+
+Result<size_t> Pack(std::vector<Slot>& slots, size_t alignment) {
+  std::vector<Slot> aligned = slots;
+  size_t sum = 0;
+  for (Slot& slot : aligned) {
     if (slot.bytes > (static_cast<size_t>(1) << 62)) {
       return Status::Error(Code::kOutOfMemory,
                            "one intermediate value is larger than the address space");
     }
-    const size_t bytes = base::AlignUp(std::max<size_t>(slot.bytes, 1), alignment);
-    size_t best = static_cast<size_t>(-1), best_gap = static_cast<size_t>(-1), end = 0;
-    for (const Slot* other : placed.Around(slot)) {
-      if (other->last < slot.first || other->first > slot.last) continue;
-      if (other->offset > end && other->offset - end >= bytes && other->offset - end < best_gap) {
-        best = end;
-        best_gap = other->offset - end;
-      }
-      end = std::max(end,
-                     other->offset + base::AlignUp(std::max<size_t>(other->bytes, 1), alignment));
-    }
-    slot.offset = best == static_cast<size_t>(-1) ? end : best;
-    size_t slot_end = 0;
-    if (!base::Add(slot.offset, bytes, &slot_end)) {
+    slot.bytes = base::AlignUp(std::max<size_t>(slot.bytes, 1), alignment);
+    if (!base::Add(sum, slot.bytes, &sum) || sum > (static_cast<size_t>(1) << 62)) {
       return Status::Error(Code::kOutOfMemory,
                            "the intermediate values are larger than the address space");
     }
-    total = std::max(total, slot_end);
-    placed.Add(&slot);
   }
+  size_t total = PackByTime(aligned);
+  if (total > LiveBytes(aligned)) {
+    std::vector<Slot> by_size = aligned;
+    const size_t other = PackBySize(by_size);
+    if (other < total) {
+      total = other;
+      aligned = std::move(by_size);
+    }
+  }
+  for (size_t i = 0; i < slots.size(); ++i) slots[i].offset = aligned[i].offset;
   return total;
 }
 
