@@ -123,12 +123,16 @@ size_t PackByTime(std::vector<Slot>& slots) {
   return heap.end();
 }
 
-/// The largest first. Sizes as above.
-size_t PackBySize(std::vector<Slot>& slots) {
+/// The largest first; of equal ones those first that live longest, or in their order. Sizes as
+/// above.
+size_t PackBySize(std::vector<Slot>& slots, bool longest) {
   std::vector<size_t> order(slots.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return slots[a].bytes > slots[b].bytes; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const Slot &x = slots[a], &y = slots[b];
+    if (x.bytes != y.bytes || !longest) return x.bytes > y.bytes;
+    return x.last - x.first > y.last - y.first;
+  });
   size_t total = 0;
   Placed placed;
   for (size_t index : order) {
@@ -177,14 +181,15 @@ Result<size_t> Pack(std::vector<Slot>& slots, size_t alignment) {
                            "the intermediate values are larger than the address space");
     }
   }
+  const size_t bound = LiveBytes(aligned);
   size_t total = PackByTime(aligned);
-  if (total > LiveBytes(aligned)) {
+  for (const bool longest : {true, false}) {
+    if (total == bound) break;
     std::vector<Slot> by_size = aligned;
-    const size_t other = PackBySize(by_size);
-    if (other < total) {
-      total = other;
-      aligned = std::move(by_size);
-    }
+    const size_t other = PackBySize(by_size, longest);
+    if (other >= total) continue;
+    total = other;
+    aligned = std::move(by_size);
   }
   for (size_t i = 0; i < slots.size(); ++i) slots[i].offset = aligned[i].offset;
   return total;
