@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,9 @@
 namespace tim::vx::runtime {
 
 namespace {
+
+/// Orders that are tried for a plan of so many slots at most.
+constexpr size_t kSwaps = 200, kFewSlots = 256;
 
 /// Slots that have their place, for questions about those that live at the same time. In a chain
 /// these are few among many; where they are many, looking at all in order is faster.
@@ -123,16 +127,22 @@ size_t PackByTime(std::vector<Slot>& slots) {
   return heap.end();
 }
 
-/// The largest first; of equal ones those first that live longest, or in their order. Sizes as
-/// above.
-size_t PackBySize(std::vector<Slot>& slots, bool longest) {
-  std::vector<size_t> order(slots.size());
+using Order = std::vector<size_t>;
+
+/// The largest first; of equal ones those first that live longest.
+Order BySize(const std::vector<Slot>& slots) {
+  Order order(slots.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     const Slot &x = slots[a], &y = slots[b];
-    if (x.bytes != y.bytes || !longest) return x.bytes > y.bytes;
-    return x.last - x.first > y.last - y.first;
+    return x.bytes != y.bytes ? x.bytes > y.bytes : x.last - x.first > y.last - y.first;
   });
+  return order;
+}
+
+/// One after the other in this order, each into the smallest gap between those before it that live
+/// with it. Sizes as above.
+size_t PackInOrder(std::vector<Slot>& slots, const Order& order) {
   size_t total = 0;
   Placed placed;
   for (size_t index : order) {
@@ -183,16 +193,32 @@ Result<size_t> Pack(std::vector<Slot>& slots, size_t alignment) {
   }
   const size_t bound = LiveBytes(aligned);
   size_t total = PackByTime(aligned);
-  for (const bool longest : {true, false}) {
-    if (total == bound) break;
-    std::vector<Slot> by_size = aligned;
-    const size_t other = PackBySize(by_size, longest);
-    if (other >= total) continue;
-    total = other;
-    aligned = std::move(by_size);
+  const auto attempt = [&](const Order& order) {
+    std::vector<Slot> other = aligned;
+    const size_t needs = PackInOrder(other, order);
+    if (needs >= total) return needs;
+    aligned = std::move(other);
+    return total = needs;
+  };
+  const auto take = [&] {
+    for (size_t i = 0; i < slots.size(); ++i) slots[i].offset = aligned[i].offset;
+    return total;
+  };
+  if (total == bound) return take();
+  Order order = BySize(aligned);
+  size_t best = attempt(order);
+  // A few slots in another order may make all the difference. The same ones in every process, as
+  // plans are kept.
+  std::minstd_rand random(1);
+  for (size_t k = 0; k < kSwaps && slots.size() <= kFewSlots && total > bound; ++k) {
+    Order other = order;
+    std::swap(other[random() % other.size()], other[random() % other.size()]);
+    const size_t needs = attempt(other);
+    if (needs > best) continue;
+    best = needs;
+    order = std::move(other);
   }
-  for (size_t i = 0; i < slots.size(); ++i) slots[i].offset = aligned[i].offset;
-  return total;
+  return take();
 }
 
 }  // namespace tim::vx::runtime

@@ -82,6 +82,14 @@ TEST(Arena, LayersOfATransformerMeetTheBound) {
   EXPECT_EQ(*Pack(slots, 128), 6 * kUnit);
 }
 
+// Two recurrent layers: what is between them fits only where the first layer's states were.
+TEST(Arena, AnotherOrderMeetsTheBound) {
+  std::vector<Slot> slots = {{409600, 0, 105, 0},   {103424, 4, 106, 0},   {1024, 5, 105, 0},
+                             {102400, 106, 110, 0}, {409600, 107, 212, 0}, {103424, 111, 213, 0},
+                             {1024, 112, 212, 0}};
+  EXPECT_EQ(*Pack(slots, 128), LiveBytes(slots));
+}
+
 TEST(Arena, LiveBytesAreThoseOfTheWorstStep) {
   EXPECT_EQ(LiveBytes({}), 0u);
   EXPECT_EQ(LiveBytes({{100, 0, 1, 0}, {7, 1, 2, 0}, {50, 2, 5, 0}}), 107u);
