@@ -69,6 +69,7 @@ void Counters(benchmark::State& state, const Graph& graph) {
   state.counters["launches"] = static_cast<double>(report.launches);
   state.counters["syncs"] = static_cast<double>(report.syncs);
   state.counters["arena_B"] = static_cast<double>(report.arena_bytes);
+  state.counters["live_B"] = static_cast<double>(report.live_bytes_bound);
   state.counters["programs_built"] = static_cast<double>(report.programs_built);
   state.counters["from_cache"] = static_cast<double>(report.programs_from_cache);
 }
@@ -617,6 +618,7 @@ int Serve(const std::string& name, const std::string& variant_name) {
        {"launches", report.launches},
        {"syncs", report.syncs},
        {"arena_bytes", report.arena_bytes},
+       {"live_bytes_bound", report.live_bytes_bound},
        {"constant_bytes", report.constant_bytes},
        {"macs", network->macs},
        {"check", same.ok() ? "as expected" : same.message()},

@@ -41,7 +41,7 @@ def talk(kind, folder):
     server = Server("lenet", kind)
     ready = server.answer()
     expect(ready.get("ready") == "lenet" and ready["check"] == "as expected", ready)
-    for field in ("compile_ms", "first_run_ms", "steps", "launches", "arena_bytes"):
+    for field in ("compile_ms", "first_run_ms", "steps", "launches", "arena_bytes", "live_bytes_bound"):
         expect(ready[field] > 0, ready)
     first = outputs(server, folder, 10)
     expect(abs(sum(first) - 1) < 0.03, first)  # a softmax

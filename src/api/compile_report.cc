@@ -100,6 +100,7 @@ std::string CompileReport::ToJson() const {
                      {"partitions", partitions},
                      {"launches", launches},
                      {"arena_bytes", arena_bytes},
+                     {"live_bytes_bound", live_bytes_bound},
                      {"constant_bytes", constant_bytes},
                      {"compile_ms", compile_ms},
                      {"programs_built", programs_built},

@@ -20,6 +20,7 @@ struct Compiled : Division {
   std::vector<CompiledUnits> units;                // by backend
   std::vector<LoadedUnits> loaded;                 // by backend
   Excluded excluded;                               // what was tried before
+  std::vector<OpPlacement> merged;                 // ops that passes merged into others
 };
 
 /// All that a compilation knew, for the next one of the same graph.

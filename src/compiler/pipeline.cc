@@ -234,6 +234,28 @@ Status AllocateOutputs(ir::Graph& graph) {
   return Status();
 }
 
+Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged,
+                       const std::function<void(const char*)>& after) {
+  using Pass = Status (*)(ir::Graph&, const Options&, std::vector<OpPlacement>*);
+  // Moves that vanish bring those together that the others merge.
+  static constexpr std::pair<const char*, Pass> kPasses[] = {{"cancel_moves", CancelMoves},
+                                                             {"fold_padding", FoldPadding},
+                                                             {"fold_scales", FoldScales},
+                                                             {"merge_twins", MergeTwins}};
+  std::set<std::string> off;
+  if (options.options_for) {
+    for (const auto& [key, value] : options.options_for("compiler")) {
+      if (value == "off") off.insert(key);
+    }
+  }
+  for (const auto& [name, pass] : kPasses) {
+    if (!options.fuse || off.count(name) != 0) continue;
+    TIMCL_TRY(pass(graph, options, merged));
+    if (after) after(name);
+  }
+  return Status();
+}
+
 namespace {
 
 /// Notes what a backend refused of its own parts. kInternal when it refuses an op that it was not
@@ -402,11 +424,13 @@ void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backend
         place.refusals.insert(place.refusals.end(), it->second.begin(), it->second.end());
     }
   }
+  report->ops.insert(report->ops.end(), c.merged.begin(), c.merged.end());
 }
 
 Status CheckFallbacks(const std::vector<RankedBackend>& backends, const Options& options,
                       const Compiled& c, CompileReport* report) {
   for (const OpPlacement& place : report->ops) {
+    if (place.partition < 0) continue;  // merged into another one
     const size_t b =
         static_cast<size_t>(c.partitions[static_cast<size_t>(place.partition)].backend);
     const std::string& failure = c.assignment.failure_of[static_cast<size_t>(place.id)];
@@ -496,6 +520,7 @@ Result<std::unique_ptr<runtime::Executable>> Assemble(ir::Graph* graph,
   report->steps = executable->steps();
   report->syncs = executable->syncs();
   report->arena_bytes = executable->arena_bytes();
+  report->live_bytes_bound = executable->live_bytes();
   for (size_t b = 0; b < backends.size(); ++b) {
     const CompiledUnits& u = compiled->units[b];
     report->launches += u.launches;
@@ -539,8 +564,13 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
     stage.set_bytes(ConstantBytes(graph) - before);
   }
   dump.Graph("fold", graph);
-  TIMCL_TRY(BeginAll(options, &backends, &envs, report));
   Compiled compiled;
+  {
+    const Stage stage(report, "merge");
+    TIMCL_TRY(MergeNeighbours(graph, options, &compiled.merged,
+                              [&](const char* pass) { dump.Graph(pass, graph); }));
+  }
+  TIMCL_TRY(BeginAll(options, &backends, &envs, report));
   const Status divided =
       CompilePartitions(shared, registry, backends, envs, options, &compiled, report);
   ReportOps(graph, backends, compiled, report);

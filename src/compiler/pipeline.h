@@ -80,8 +80,35 @@ Status InferTypes(ir::Graph& graph);
 Status AllocateOutputs(ir::Graph& graph);
 
 /// Ops whose inputs are all constant are evaluated by their reference; results become constants.
-/// Large results stay.
+/// Large results stay, but for those of moves (Transpose, Reshape).
 Status FoldConstants(ir::Graph& graph);
+
+// Passes that merge neighbours. CompileOption::SetOption("compiler", name, "off") leaves one out;
+// SetFusion(false) all of them. `merged`, unless it is null, receives the ops that vanish, with
+// what became of them. Ops that the caller pinned or excluded stay as they are, and so do graph
+// outputs. What they know of an op is its FoldRule (tim/vx/fold_rule.h).
+
+/// "cancel_moves": importers put a transpose before and behind each op whose layout differs, and
+/// most of them meet their inverse. Transposes that follow each other become one, one that moves
+/// nothing becomes a Reshape, conversions there and back vanish where no number changes on the way,
+/// and a move that is none is left out. Results are the same bit for bit.
+Status CancelMoves(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged);
+/// "fold_padding": frameworks pad in an op of its own, whose result is a copy of the tensor, and no
+/// kernel over blocks of channels can write it. Where all readers are convolutions and poolings
+/// that can count these cells as their own padding, they do. Results are the same bit for bit.
+Status FoldPadding(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged);
+/// "fold_scales": a batch normalization, or a constant per channel that is added or multiplied,
+/// becomes part of the constant weights and the bias of the convolution or fully connected layer
+/// before it, or else of the one behind it. Only in float32. Weights and biases are computed in
+/// double and rounded once, so each result differs by at most 2^-22 of the sum of the magnitudes of
+/// its products (4 units in the last place, as float sums may in any case).
+Status FoldScales(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged);
+/// "merge_twins": the same op over the same operands is done once; models that were unrolled by a
+/// script have many. Results are the same bit for bit.
+Status MergeTwins(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged);
+/// All of them, in this order. `after` is told of each that ran.
+Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged,
+                       const std::function<void(const char*)>& after = {});
 
 /// So many levels of composed ops may be parts of each other.
 constexpr int kMaxExpansions = 16;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/op_kit.h"
 
 namespace tim::vx::ops {
@@ -68,6 +69,24 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                    .global = Grid(items),
                    .local = {64, 1, 1}}};
 }
+std::optional<ChannelAffine> Affine(const OpView& op) {
+  if (op.in(kInput).dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
+    return std::nullopt;
+  for (size_t i : {kMean, kVariance, kGamma, kBeta}) {
+    if (!op.in(i).is_const() || op.in(i).dtype() != DataType::FLOAT32) return std::nullopt;
+  }
+  ChannelAffine a;
+  a.axis = op.in(kInput).shape().rank() - 2;
+  const double eps = op.attrs<BatchNormAttrs>().eps;
+  for (int64_t c = 0; c < LinesOf(op).n; ++c) {
+    const auto at = [&](size_t i) { return static_cast<double>(op.in(i).data_as<float>()[c]); };
+    a.scale.push_back(at(kGamma) / std::sqrt(at(kVariance) + eps));
+    a.shift.push_back(at(kBeta) - at(kMean) * a.scale.back());
+  }
+  return a;
+}
+constexpr FoldRule kFolds = {.affine = Affine};
+
 constexpr KernelCandidate kKernels[] = {
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
@@ -130,6 +149,9 @@ constexpr OpDef kBatchNorm = {.name = "BatchNorm",
 TIMCL_OP_CLASS_WITH(BatchNorm, BatchNormAttrs, (float eps, DataLayout input_layout),
                     (eps, input_layout), eps_(eps));
 
-TIMCL_OPS(batchnorm) { Add(kBatchNorm); }
+TIMCL_OPS(batchnorm) {
+  Add(kBatchNorm);
+  AddFoldRule(kBatchNorm, &kFolds);
+}
 
 }  // namespace tim::vx::ops

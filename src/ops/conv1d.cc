@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -166,6 +167,9 @@ std::shared_ptr<Operation> Conv1d::Clone(std::shared_ptr<Graph>& graph) const {
 DataLayout Conv1d::KernelDataLayout() { return AttrsOf<Conv1dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(conv1d) { Add(kConv1d); }
+TIMCL_OPS(conv1d) {
+  Add(kConv1d);
+  AddFoldRule(kConv1d, &ConvolutionFolds<ConvolutionOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

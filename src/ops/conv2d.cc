@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -273,6 +274,9 @@ const std::vector<std::shared_ptr<Tensor>> Conv2d::ConstantInputsTensor() const 
 void Conv2d::OnBindInputPostProc(const std::shared_ptr<Tensor>&, int32_t) {}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(conv2d) { Add(kConv2d); }
+TIMCL_OPS(conv2d) {
+  Add(kConv2d);
+  AddFoldRule(kConv2d, &ConvolutionFolds<ConvolutionOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -163,6 +164,9 @@ std::shared_ptr<Operation> Conv3d::Clone(std::shared_ptr<Graph>& graph) const {
 DataLayout Conv3d::KernelDataLayout() { return AttrsOf<Conv3dAttrs>(*this).kernel_layout; }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(conv3d) { Add(kConv3d); }
+TIMCL_OPS(conv3d) {
+  Add(kConv3d);
+  AddFoldRule(kConv3d, &ConvolutionFolds<ConvolutionOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

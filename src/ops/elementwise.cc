@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/pointwise.h"
 
 namespace tim::vx::ops {
@@ -109,6 +112,36 @@ TIMCL_POINTWISE(FloorDiv, NoAttrs, "input0 input1", Tolerance::Exact(),
                   BinaryCases(make, {MakeAttrs(NoAttrs{})}, {-9, 9, 0.3, 4});
                 }));
 
+/// What becomes of the other operand where one is a constant: f(element) is its scale and its
+/// shift.
+template <class F>
+std::optional<ChannelAffine> AffineBy(const OpView& op, F f) {
+  const size_t constant = op.in(0).is_const() ? 0 : 1;
+  const TensorView x = op.in(1 - constant);
+  if (x.is_const() || x.dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
+    return std::nullopt;
+  const auto c = ChannelConstantOf(op.in(constant), x.shape());
+  if (!c) return std::nullopt;
+  ChannelAffine a;
+  a.input = 1 - constant, a.axis = c->axis;
+  for (const double v : c->values) {
+    const auto [scale, shift] = f(v);
+    a.scale.push_back(scale), a.shift.push_back(shift);
+  }
+  return a;
+}
+constexpr FoldRule kAddFolds = {.affine = [](const OpView& op) {
+  return AffineBy(op, [](double v) { return std::pair(1.0, v); });
+}};
+constexpr FoldRule kSubFolds = {.affine = [](const OpView& op) {
+  const bool from = op.in(0).is_const();
+  return AffineBy(op, [=](double v) { return from ? std::pair(-1.0, v) : std::pair(1.0, -v); });
+}};
+constexpr FoldRule kMultiplyFolds = {.affine = [](const OpView& op) {
+  const double scale = op.attrs<ScaleAttrs>().scale;
+  return AffineBy(op, [=](double v) { return std::pair(v * scale, 0.0); });
+}};
+
 }  // namespace
 
 TIMCL_PLAIN_OP_CLASS(Minimum);
@@ -125,6 +158,9 @@ TIMCL_OPS(elementwise) {
        {&kMinimum, &kMaximum, &kAdd, &kSub, &kPow, &kFloorDiv, &kMultiply, &kDiv}) {
     Add(*def);
   }
+  AddFoldRule(kAdd, &kAddFolds);
+  AddFoldRule(kSub, &kSubFolds);
+  AddFoldRule(kMultiply, &kMultiplyFolds);
 }
 
 }  // namespace tim::vx::ops

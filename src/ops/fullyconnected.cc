@@ -7,6 +7,7 @@
 
 #include "tim/vx/matrix_product.h"
 #include "tim/vx/weighted_sum.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -82,6 +83,19 @@ MatrixProduct ProductOf(const OpView& op) {
   p.weights = true;
   return p;
 }
+std::optional<ChannelWeights> Weights(const OpView& op) {
+  if (!HasFloatConstants(op)) return std::nullopt;
+  const Sizes s = SizesOf(op);
+  ChannelWeights w;
+  w.channels = w.group = s.channels;
+  w.in_axis = op.attrs<FullyConnectedAttrs>().axis;
+  w.per_slice = w.used = op.in(0).shape()[w.in_axis];
+  w.taps = s.terms / w.used;
+  w.inside = true;
+  return w;
+}
+constexpr FoldRule kFolds = {.weights = Weights};
+
 Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
   return ProductOf(op).Accepts(op, request);
 }
@@ -190,6 +204,9 @@ FullyConnected::FullyConnected(Graph* graph, uint32_t axis) : FullyConnected(gra
 void FullyConnected::OnBindInputPostProc(const std::shared_ptr<Tensor>&, int32_t) {}
 #endif
 
-TIMCL_OPS(fullyconnected) { Add(kFullyConnected); }
+TIMCL_OPS(fullyconnected) {
+  Add(kFullyConnected);
+  AddFoldRule(kFullyConnected, &kFolds);
+}
 
 }  // namespace tim::vx::ops

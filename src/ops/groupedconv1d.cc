@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -126,6 +127,9 @@ DataLayout GroupedConv1d::KernelDataLayout() {
 }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(groupedconv1d) { Add(kGroupedConv1d); }
+TIMCL_OPS(groupedconv1d) {
+  Add(kGroupedConv1d);
+  AddFoldRule(kGroupedConv1d, &ConvolutionFolds<ConvolutionOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -131,6 +132,9 @@ DataLayout GroupedConv2d::KernelDataLayout() {
 }
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(groupedconv2d) { Add(kGroupedConv2d); }
+TIMCL_OPS(groupedconv2d) {
+  Add(kGroupedConv2d);
+  AddFoldRule(kGroupedConv2d, &ConvolutionFolds<ConvolutionOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/op_kit.h"
 #include "tim/vx/ops/pad_v2.h"
 
@@ -169,6 +170,22 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
        .local = {64, 1, 1}}};
 }
 
+/// With the same encoding on both sides: it stores the constant as the real number that it reads
+/// back.
+template <class Attrs>
+std::optional<Padding> PaddingOf(const OpView& op) {
+  const auto& a = op.attrs<Attrs>();
+  const TensorType &x = op.in(0).type(), &y = op.out(0).type();
+  if (static_cast<int>(a.pad_mode) != Pad::PAD_MODE_CONSTANT || !SameEncoding(x, y) ||
+      x.per_channel())
+    return std::nullopt;
+  return Padding{{a.front_size.begin(), a.front_size.end()},
+                 {a.back_size.begin(), a.back_size.end()},
+                 static_cast<double>(a.const_val)};
+}
+template <class Attrs>
+constexpr FoldRule kFolds = {.padding = PaddingOf<Attrs>};
+
 constexpr KernelCandidate kKernels[] = {{"general", Accepts<PadAttrs>, General<PadAttrs>}};
 
 void Cases(CaseMaker& make) {
@@ -280,6 +297,8 @@ PadV2::PadV2(Graph* graph, const std::vector<uint32_t>& front_size,
 TIMCL_OPS(pad) {
   Add(kPad);
   Add(kPadV2);
+  AddFoldRule(kPad, &kFolds<PadAttrs>);
+  AddFoldRule(kPadV2, &kFolds<PadV2Attrs>);
 }
 
 }  // namespace tim::vx::ops

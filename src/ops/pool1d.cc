@@ -3,6 +3,7 @@
 #include "tim/vx/ops/pool1d.h"
 
 #include "tim/vx/pooling.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -143,6 +144,9 @@ std::shared_ptr<Operation> Pool1d::Clone(std::shared_ptr<Graph>& graph) const {
 void Pool1d::Init() {}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(pool1d) { Add(kPool1d); }
+TIMCL_OPS(pool1d) {
+  Add(kPool1d);
+  AddFoldRule(kPool1d, &PoolFolds<PoolOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tim/vx/pooling.h"
+#include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -281,6 +282,9 @@ std::shared_ptr<Operation> Pool2d::Clone(std::shared_ptr<Graph>& graph) const {
 void Pool2d::Init() {}
 #endif  // TIMCL_OP_FILE_AS_PLUGIN
 
-TIMCL_OPS(pool2d) { Add(kPool2d); }
+TIMCL_OPS(pool2d) {
+  Add(kPool2d);
+  AddFoldRule(kPool2d, &PoolFolds<PoolOf>::kRule);
+}
 
 }  // namespace tim::vx::ops

@@ -291,7 +291,9 @@ TIMCL_OPS(simple_operations) {
   for (const OpDef* def : {&kDataConvert, &kNeg,    &kAbs,        &kSin,   &kExp,   &kLog,   &kSqrt,
                            &kRsqrt,       &kSquare, &kLogicalNot, &kFloor, &kCeil,  &kRound, &kCast,
                            &kRcp,         &kCos,    &kTan,        &kATan,  &kATanh, &kACosh}) {
-    Add(*def);
+    OpDef added = *def;
+    added.moves_nothing = def == &kDataConvert;
+    Add(added);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tim/vx/exact_division.h"
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/lines.h"
 #include "tim/vx/strided_view.h"
 
@@ -137,6 +138,23 @@ Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
 }
 constexpr KernelCandidate kKernels[] = {{"vectors", AcceptsVectors, Vectors}, Op::kKernels[0]};
 
+/// Where dimensions of one cell alone move, the elements stay.
+std::optional<OtherOp> Simpler(const OpView& op) {
+  const Shape& x = op.in(0).shape();
+  uint32_t before = 0;
+  for (uint32_t p : op.attrs<TransposeAttrs>().perm) {
+    if (x[p] == 1) continue;
+    if (p < before) return std::nullopt;
+    before = p;
+  }
+  // One that moves no dimension at all may keep scales by channel.
+  if (op.in(0).type().per_channel() && !SameEncoding(op.in(0).type(), op.out(0).type()))
+    return std::nullopt;
+  const Shapes y = *Infer(op);
+  return OtherOp{"Reshape", {{"target_shape", y[0].dims()}}};
+}
+constexpr FoldRule kFolds = {.simpler = Simpler};
+
 void Cases(CaseMaker& make) {
   using namespace cases;
   auto add = [&](std::vector<uint32_t> perm, const Shape& x, const char* note) {
@@ -203,6 +221,9 @@ constexpr OpDef kTranspose = {.name = "Transpose",
 TIMCL_OP_CLASS_WITH(Transpose, TransposeAttrs, (const std::vector<uint32_t>& perm), (perm),
                     perm_(perm));
 
-TIMCL_OPS(transpose) { Add(kTranspose); }
+TIMCL_OPS(transpose) {
+  Add(kTranspose);
+  AddFoldRule(kTranspose, &kFolds);
+}
 
 }  // namespace tim::vx::ops

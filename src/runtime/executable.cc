@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/arena.h"
+#include "runtime/live_bytes.h"
 
 namespace tim::vx::runtime {
 namespace {
@@ -53,6 +54,13 @@ Result<std::unique_ptr<Executable>> Executable::Create(
     if (step.persistent_bytes != 0) slots.push_back({step.persistent_bytes, 0, last_step, 0});
   }
   TIMCL_ASSIGN(const size_t total, Pack(slots, kArenaAlignment));
+  std::vector<Slot> live = slots;
+  for (size_t s = 0; s < exe->steps_.size(); ++s) {
+    const auto* kernel = dynamic_cast<const HasLiveBytes*>(exe->steps_[s].kernel.get());
+    if (kernel != nullptr && exe->steps_[s].scratch_bytes != 0)
+      live[scratch_slots[s].first].bytes = kernel->live_bytes();
+  }
+  exe->live_bytes_ = LiveBytes(live);
   exe->arena_ = base::Storage::Allocate(total);
   if (exe->arena_ == nullptr) {
     return Status::Error(Code::kOutOfMemory,
@@ -118,8 +126,8 @@ Status Executable::Profile(std::vector<std::vector<kernel::Timing>>* timings) {
 }
 
 std::string Executable::PlanText() const {
-  std::string text = fmt::format("{} steps, {} syncs per run, arena {} bytes\n", steps_.size(),
-                                 syncs_, arena_bytes());
+  std::string text = fmt::format("{} steps, {} syncs per run, arena {} bytes, at least {}\n",
+                                 steps_.size(), syncs_, arena_bytes(), live_bytes_);
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     text += fmt::format("step {} [{}] {}\n", s, step.backend->Info().name, step.label);

@@ -52,6 +52,8 @@ class Executable {
   /// different queues.
   size_t syncs() const { return syncs_; }
   size_t arena_bytes() const { return arena_ ? arena_->bytes() : 0; }
+  /// The most bytes of intermediate values that live at one moment.
+  size_t live_bytes() const { return live_bytes_; }
   /// Steps, slots and the arena, for people.
   std::string PlanText() const;
 
@@ -60,7 +62,7 @@ class Executable {
   std::vector<Step> steps_;
   std::vector<std::shared_ptr<const kernel::Memory>> keep_;
   std::shared_ptr<base::Storage> arena_;
-  size_t syncs_ = 0;
+  size_t syncs_ = 0, live_bytes_ = 0;
 };
 
 }  // namespace tim::vx::runtime

@@ -124,6 +124,46 @@ TEST(Fold, LargeResultsStay) {
   }
 }
 
+TEST(Fold, MovesOfAnySize) {
+  const auto g = Read(
+      "%0 = constant f32[2,3,2] {1,2,3,4,5,6,7,8,9,10,11,12}\n"
+      "%1 = Transpose(%0) {perm=[2,0,1]} : f32[?]\n%2 = Reshape(%1) {target_shape=[4,3]} : f32[?]\n"
+      "%3 = input f32[4,3]\n%4 = Add(%3, %2) : output f32[?]\n"
+      "%5 = constant i8(0.5,0)[2,3] {1,2,3,4,5,6}\n%6 = Transpose(%5) {perm=[1,0]} : i8(0.5,0)[?]\n"
+      "%7 = input i8(0.5,0)[3,2]\n%8 = Add(%7, %6) : output i8(0.5,0)[?]\n");
+  ASSERT_TRUE(InferTypes(*g).ok());
+  ASSERT_TRUE(FoldConstants(*g).ok());
+  ASSERT_TRUE(ir::CheckInvariants(*g, true).ok());
+  const std::string text = ir::Print(*g);
+  EXPECT_THAT(text, HasSubstr("constant f32[4,3] infer {1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 6, 12}"));
+  EXPECT_THAT(text, HasSubstr("[3,2] infer {1, 3, 5, 2, 4, 6}"));
+  EXPECT_EQ(g->LiveNodes(), 2u);
+  // More than 2^20 elements.
+  const auto big = Read("%0 = input f32[1]\n");
+  ir::Value v;
+  v.type = {DataType::FLOAT32, Shape{1025, 1025}, Quantization()};
+  v.role = ir::Role::kConstant;
+  v.storage = base::Storage::Allocate(v.type.bytes());
+  auto* data = static_cast<float*>(v.storage->data());
+  for (int i = 0; i < 1025 * 1025; ++i) data[i] = static_cast<float>(i);
+  const int from = big->AddValue(std::move(v));
+  ir::Value between;
+  between.type.dtype = DataType::FLOAT32;
+  between.infer_shape = true;
+  const int to = big->AddValue(std::move(between));
+  ir::Node n;
+  n.def = Registry().Find("Transpose");
+  auto attrs = AnyAttrs::From(n.def->schema, AttrMap{{"perm", std::vector<int64_t>{1, 0}}});
+  ASSERT_TRUE(attrs.ok());
+  n.attrs = *attrs;
+  n.inputs = {from}, n.outputs = {to};
+  big->AddNode(std::move(n));
+  ASSERT_TRUE(InferTypes(*big).ok());
+  ASSERT_TRUE(FoldConstants(*big).ok());
+  ASSERT_EQ(big->value(to).role, ir::Role::kConstant);
+  EXPECT_EQ(static_cast<const float*>(big->value(to).storage->data())[1], 1025);
+}
+
 TEST(Expand, AnOpBecomesItsDefinition) {
   const auto g = Read("%0 = input f32[2]\n%1 = Shifted#4 \"s\"(%0) : output f32[2]\n");
   ASSERT_TRUE(InferTypes(*g).ok());

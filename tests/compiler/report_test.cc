@@ -136,8 +136,8 @@ TEST(Report, Stages) {
     sum += s.ms;
     bytes[s.stage] = s.bytes;
   }
-  EXPECT_THAT(names, ElementsAre("infer types", "fold", "partition", "compile: npu", "load: npu",
-                                 "compile: reference", "load: reference", "prepare"));
+  EXPECT_THAT(names, ElementsAre("infer types", "fold", "merge", "partition", "compile: npu",
+                                 "load: npu", "compile: reference", "load: reference", "prepare"));
   EXPECT_EQ(bytes["fold"], 16u) << "two constants of 8 bytes";
   EXPECT_EQ(bytes["compile: npu"], 200u) << "two modules";
   EXPECT_EQ(bytes["prepare"], o.report.arena_bytes);
@@ -200,10 +200,10 @@ TEST(Report, Json) {
   const auto json = nlohmann::ordered_json::parse(text);
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_THAT(keys,
-              ElementsAre("ops", "warnings", "device", "steps", "syncs", "partitions", "launches",
-                          "arena_bytes", "constant_bytes", "compile_ms", "programs_built",
-                          "programs_from_cache", "parts", "backends", "stages", "fallbacks"));
+  EXPECT_THAT(keys, ElementsAre("ops", "warnings", "device", "steps", "syncs", "partitions",
+                                "launches", "arena_bytes", "live_bytes_bound", "constant_bytes",
+                                "compile_ms", "programs_built", "programs_from_cache", "parts",
+                                "backends", "stages", "fallbacks"));
   EXPECT_EQ(json["ops"].size(), 7u);
   EXPECT_EQ(json["ops"][0]["op"], "Relu#1 'first'");
   EXPECT_EQ(json["ops"][0]["partition"], 0);

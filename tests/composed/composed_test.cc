@@ -502,7 +502,7 @@ TEST_P(Composed, OneNodeWithItsPartsUnderneath) {
                           "Axpy#2 'second'", "  Multiply#2.1 'second'", "  Add#2.2 'second'"))
       << report;
   // Text after the passes, and the drawing.
-  const std::string text = Dumped("03_partition.txt");
+  const std::string text = Dumped("07_partition.txt");
   EXPECT_THAT(text, AllOf(HasSubstr("  // part of Axpy#1 'first'\n"),
                           HasSubstr("  // part of Axpy#2 'second'\n")));
   EXPECT_THAT(Dumped("01_infer_types.txt"),

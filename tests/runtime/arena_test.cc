@@ -59,6 +59,42 @@ TEST(Arena, RandomLifetimes) {
   EXPECT_LT(sum / kRounds, 1.3);
 }
 
+// The layers of a transformer: in units, x, q, k and v are 1, scores and weights of attention 2,
+// the wide layer 4; six live at once.
+TEST(Arena, LayersOfATransformerMeetTheBound) {
+  std::vector<Slot> slots;
+  constexpr size_t kUnit = 393216;
+  for (int layer = 0; layer < 12; ++layer) {
+    const int t = layer * 10;
+    slots.push_back({kUnit, t + 1, t + 3, 0});      // q
+    slots.push_back({kUnit, t + 1, t + 3, 0});      // k
+    slots.push_back({kUnit, t + 2, t + 5, 0});      // v
+    slots.push_back({2 * kUnit, t + 3, t + 4, 0});  // scores
+    slots.push_back({2 * kUnit, t + 4, t + 5, 0});  // weights
+    slots.push_back({kUnit, t + 5, t + 6, 0});      // what is attended to
+    slots.push_back({kUnit, t + 6, t + 7, 0});      // plus x
+    slots.push_back({kUnit, t + 7, t + 9, 0});      // normalized
+    slots.push_back({4 * kUnit, t + 8, t + 9, 0});  // wide
+    slots.push_back({kUnit, t + 9, t + 10, 0});     // narrow again
+    slots.push_back({kUnit, t + 10, t + 16, 0});    // x of the next layer
+  }
+  EXPECT_EQ(LiveBytes(slots), 6 * kUnit);
+  EXPECT_EQ(*Pack(slots, 128), 6 * kUnit);
+}
+
+// Two recurrent layers: what is between them fits only where the first layer's states were.
+TEST(Arena, AnotherOrderMeetsTheBound) {
+  std::vector<Slot> slots = {{409600, 0, 105, 0},   {103424, 4, 106, 0},   {1024, 5, 105, 0},
+                             {102400, 106, 110, 0}, {409600, 107, 212, 0}, {103424, 111, 213, 0},
+                             {1024, 112, 212, 0}};
+  EXPECT_EQ(*Pack(slots, 128), LiveBytes(slots));
+}
+
+TEST(Arena, LiveBytesAreThoseOfTheWorstStep) {
+  EXPECT_EQ(LiveBytes({}), 0u);
+  EXPECT_EQ(LiveBytes({{100, 0, 1, 0}, {7, 1, 2, 0}, {50, 2, 5, 0}}), 107u);
+}
+
 TEST(Arena, NothingToPack) {
   std::vector<Slot> none;
   EXPECT_EQ(*Pack(none, 64), 0u);

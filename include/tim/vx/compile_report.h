@@ -26,7 +26,9 @@ struct OpPlacement {
   std::string part_of = {};
   std::string origin = {};  ///< who brought the OpDef: "built-in", "app", the file of a plugin
   int id = -1;              ///< number of its node in the compiled graph, as in dumps
-  int partition = -1;       ///< index into CompileReport::parts
+  /// Index into CompileReport::parts; -1 for an operation that was merged into others before
+  /// backends were asked: `kernel` and `reason` say what became of it.
+  int partition = -1;
 };
 
 /// A subgraph that was handed to a backend.
@@ -64,6 +66,8 @@ class TIMCL_API CompileReport {
   size_t partitions = 0;     ///< subgraphs handed to backends
   size_t launches = 0;       ///< kernel launches per Run()
   uint64_t arena_bytes = 0;  ///< intermediate values, packed by lifetime
+  /// The most bytes of intermediate values that live at one moment: no arena can be smaller.
+  uint64_t live_bytes_bound = 0;
   uint64_t constant_bytes = 0;
   double compile_ms = 0;
   size_t programs_built = 0;            ///< compiled from source

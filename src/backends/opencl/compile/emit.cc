@@ -412,6 +412,7 @@ class Emitter {
       }
     }
     TIMCL_ASSIGN(result_.plan.scratch_bytes, runtime::Pack(slots, caps_.buffer_alignment));
+    result_.plan.live_bytes = runtime::LiveBytes(slots);
     for (size_t i = 0; i < slots.size(); ++i)
       set(*in_scratch[i], Arg::Kind::kInternal, slots[i].offset);
     result_.plan.persistent_bytes = persistent;

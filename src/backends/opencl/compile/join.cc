@@ -80,6 +80,7 @@ class Joiner {
     plan_.kernels = {{0, kEntry}};
     plan_.launches.push_back(std::move(launch_));
     plan_.scratch_bytes = from_.scratch_bytes;
+    plan_.live_bytes = from_.live_bytes;
     plan_.host_inputs = from_.host_inputs;
     return std::move(plan_);
   }

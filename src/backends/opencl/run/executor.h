@@ -12,6 +12,7 @@
 #include "backends/opencl/run/plan.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
+#include "runtime/live_bytes.h"
 
 namespace tim::vx::opencl {
 
@@ -19,7 +20,7 @@ namespace tim::vx::opencl {
 using BuildProgress = std::function<void(const std::string& what, size_t done, size_t total)>;
 
 /// Partitions of one session run in order without a Wait between them. Threads: one at a time.
-class PartitionKernel : public kernel::Kernel {
+class PartitionKernel : public kernel::Kernel, public runtime::HasLiveBytes {
  public:
   PartitionKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
                   BuiltPrograms programs, BuildProgress progress = nullptr)
@@ -42,6 +43,7 @@ class PartitionKernel : public kernel::Kernel {
   /// What costs time, and what the device's compiler knows of a kernel's parameters that hardly
   /// fits what is passed.
   std::vector<std::string> Warnings() const override { return warnings_; }
+  size_t live_bytes() const override { return plan_->live_bytes; }
 
  private:
   struct Step {

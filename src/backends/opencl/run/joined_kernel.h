@@ -14,7 +14,7 @@ namespace tim::vx::opencl {
 
 /// `plan` has `separate` launches, which Profile times one by one; their programs are built when it
 /// first does. Threads: as PartitionKernel.
-class JoinedKernel : public kernel::Kernel {
+class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
  public:
   JoinedKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
                BuiltPrograms programs, std::shared_ptr<ProgramCache> cache,
@@ -33,6 +33,7 @@ class JoinedKernel : public kernel::Kernel {
   Status Wait() override { return joined_.Wait(); }
   const void* SyncDomain() const override { return joined_.SyncDomain(); }
   std::vector<std::string> Warnings() const override { return joined_.Warnings(); }
+  size_t live_bytes() const override { return joined_.live_bytes(); }
   Status Profile(std::vector<kernel::Timing>* timings) override {
     if (!each_) {
       BuiltPrograms programs;

@@ -89,6 +89,7 @@ struct PartitionPlan {
   std::vector<Launch> launches;
   std::vector<Constant> constants;
   size_t scratch_bytes = 0, persistent_bytes = 0;
+  size_t live_bytes = 0;  // in the scratch, the most at one moment
   /// host_inputs[i]: partition input i is a graph input, so only the host writes it, and a device
   /// with memory of its own receives it only when its host_version() changed. Shorter or empty: not
   /// known, written in every run.
