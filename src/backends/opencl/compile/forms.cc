@@ -27,6 +27,7 @@ class Chooser {
     for (size_t g = 0; g < unit_.groups.size(); ++g) {
       for (const KernelCandidate& candidate : unit_.groups[g].op.def().kernels) {
         if (candidate.in == TensorForm::kPlain && candidate.out == TensorForm::kPlain) continue;
+        if (!wishes_.Want(candidate)) continue;
         auto offer = AskKernel(candidate, unit_.groups[g].op, caps_, wishes_);
         if (offer.ok()) {
           choices_[g].push_back({&candidate, *offer});

@@ -23,6 +23,8 @@ struct Wishes {
   /// "winograd,tile").
   std::set<std::string, std::less<>> without = {};
   bool relaxed = false;  // see KernelRequest
+  /// Whether the candidate is asked at all.
+  bool Want(const KernelCandidate& candidate) const { return relaxed || !candidate.bf16; }
 };
 
 /// Where the bytes of a value lie.
@@ -140,6 +142,7 @@ struct Emitted {
   std::vector<Variant> variants;  // Launch::variant counts these
   std::map<int, std::string> kernel_of;
   std::map<int, std::vector<std::string>> refused;
+  size_t bf16 = 0;  // ops whose kernels multiply in bfloat16
 };
 /// Asks each kernel for its launches, writes their texts, and packs what lives inside the
 /// partition. A kernel that refuses here is noted in unit->refusals.
