@@ -37,7 +37,7 @@ struct Checked {
 struct Form {
   std::string name;
   std::shared_ptr<const OpDef> def;
-  double shared_ulp = 0;  // of the candidate
+  KernelCandidate candidate = {};  // of an expansion: none
 };
 
 /// As the host has what is not constant.
@@ -121,13 +121,13 @@ class CaseChecker {
       const auto copy = CopyOf(def_);
       copy->kernels = KernelList(&candidate, 1);
       copy->expand = nullptr;
-      forms.push_back({candidate.name, copy, candidate.shared_ulp});
+      forms.push_back({candidate.name, copy, candidate});
     }
     if (def_->expand != nullptr) {
       const auto copy = CopyOf(def_);
       copy->kernels = {};
       copy->reference = nullptr;
-      forms.push_back({"expanded", copy, 0});
+      forms.push_back({"expanded", copy});
     }
     return forms;
   }
@@ -260,6 +260,7 @@ class CaseChecker {
   size_t RunForm(const Form& form, const std::vector<Checked*>& some) {
     CompileOption option;
     option.SetFallback(Fallback::kAllow);  // to see which ones the form refuses
+    option.setRelaxMode(form.candidate.bf16);
     const auto graph = sides_.device->CreateGraph(option);
     std::vector<std::vector<std::shared_ptr<Tensor>>> outputs(some.size());
     std::vector<std::vector<Guarded>> memory(some.size());
@@ -344,7 +345,7 @@ class CaseChecker {
       const bool sums = i < c.magnitudes.size() && !IsInteger(type.dtype);
       std::vector<double> magnitudes;
       if (sums) magnitudes = c.magnitudes[i];
-      const Tolerance tolerance = ref::Shared(def_->tolerance, form.shared_ulp, &magnitudes);
+      const Tolerance tolerance = ref::ToleranceOf(form.candidate, def_->tolerance, &magnitudes);
       if (const auto wrong = ref::Compare(type, c.expected[i].data(), first[i].data(), tolerance,
                                           sums ? &magnitudes : nullptr))
         return where + *wrong;

@@ -383,9 +383,6 @@ Status GraphImpl::DoCompile() {
   TIMCL_ASSIGN(Lowered lowered, Lower());
   TIMCL_TRY(CheckNotEmpty());
   for (std::string& w : lowered.warnings) Warn(std::move(w));
-  if (options_.isRelaxMode()) {
-    Warn("relax mode is accepted and changes nothing: float32 stays float32");
-  }
   const std::lock_guard<std::mutex> turn(context_->compile_mutex());
   std::unique_ptr<runtime::Executable> executable;
   const Status compiled = CompileLowered(lowered, &report_, &executable, &kept_);

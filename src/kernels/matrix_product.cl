@@ -15,6 +15,8 @@
 // Rows past M read the last row of A, or the padding. Nothing outside of the operands is read.
 // Global size: ceil(M / ROWS), ceil(N / NR), batches. Rows come first, so that the columns of B
 // that consecutive work-items share stay in the cache.
+// BF16 1: A and B are pairs of bfloat16 (bf16.clh), and K counts them. A_FORM is 0, A rows of pairs
+//   that matrix_round.cl makes; B_FORM is 0 or 1.
 #include "registers.clh"
 #include "tensor.clh"
 #define NR (16 * NV)
@@ -22,7 +24,19 @@
 #define BLOCK_ROWS 128
 #define NEAR 4  // rows of a panel that the first-level cache runs ahead
 
-#if A_FORM || OWN_A
+#if BF16
+#include "bf16.clh"
+#define NAME matrix_product_bf16
+#define factor_t int
+#define factors_t int16
+#define MULTIPLY_ADD(sum, w, x) DOT2(sum, w, x)
+#else
+#define NAME matrix_product
+#define factor_t float
+#define factors_t float16
+#define MULTIPLY_ADD(sum, w, x) sum = fma(w, x, sum)
+#endif
+#if A_FORM || OWN_A || BF16
 #define A_PARAMETER SCRATCH(A)
 #else
 #define A_PARAMETER IN(A)
@@ -43,7 +57,7 @@
 #endif
 
 // clang-format off
-TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
+TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
 #if HAS_BIAS
 , DATA(bias)
 #endif
@@ -55,11 +69,11 @@ TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
   const int first = WORK_ITEM(0) * ROWS, last = min(M, first + ROWS);
   const int own = WORK_ITEM(1) * NR, z = WORK_ITEM(2);
 #if BATCHED
-  global const float* const a0 = A + T[2 * z];
-  global const float* const b0 = B + T[2 * z + 1];
+  global const factor_t* const a0 = A + T[2 * z];
+  global const factor_t* const b0 = B + T[2 * z + 1];
 #else
-  global const float* const a0 = A;
-  global const float* const b0 = B;
+  global const factor_t* const a0 = A;
+  global const factor_t* const b0 = B;
 #endif
   // The last rows of B end with N; columns before the work-item's own are not stored.
   const int column = B_FORM == 2 ? min(own, N - NR) : own;
@@ -95,10 +109,10 @@ TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
     // next panel.
     const int tiles = (last - first + MR - 1) / MR;
 #if B_FORM == 2
-    global const float* next =
+    global const factor_t* next =
         k0 + BLOCK < K ? b0 + (k0 + BLOCK) * B_STEP + column : b0 + column + NR;
 #else
-    global const float* next = b0 + own * K + (k0 + BLOCK < K ? (k0 + BLOCK) * NR : K * NR);
+    global const factor_t* next = b0 + own * K + (k0 + BLOCK < K ? (k0 + BLOCK) * NR : K * NR);
 #endif
 #endif
     for (int m0 = first; m0 < last; m0 += MR) {
@@ -126,13 +140,13 @@ TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
 #pragma unroll
       for (int i = 0; i < MR; ++i) row[i] = A_FORM ? m0 * K + i : min(m0 + i, M - 1) * A_M;
       const int step_a = A_FORM ? MR : A_K, step_b = B_FORM == 2 ? B_STEP : NR;
-      global const float* a = a0 + k0 * step_a;
+      global const factor_t* a = a0 + k0 * step_a;
 #if B_FORM == 3
       const float* b = panel;
 #elif B_FORM == 2
-      global const float* b = b0 + k0 * B_STEP + column;
+      global const factor_t* b = b0 + k0 * B_STEP + column;
 #else
-      global const float* b = b0 + own * K + k0 * NR;
+      global const factor_t* b = b0 + own * K + k0 * NR;
 #endif
       for (int k = 0; k < terms;) {
 #if AHEAD
@@ -144,7 +158,7 @@ TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
         const int stop = terms;
 #endif
         for (; k < stop; ++k) {
-          float16 x[NV];
+          factors_t x[NV];
 #pragma unroll
           for (int j = 0; j < NV; ++j) {
             if (AHEAD) PREFETCH(b + NEAR * step_b + 16 * j, 0);
@@ -152,9 +166,9 @@ TILE_KERNEL(matrix_product)(A_PARAMETER, B_PARAMETER
           }
 #pragma unroll
           for (int i = 0; i < MR; ++i) {
-            const float16 w = a[row[i]];
+            const factors_t w = a[row[i]];
 #pragma unroll
-            for (int j = 0; j < NV; ++j) acc[i][j] = fma(w, x[j], acc[i][j]);
+            for (int j = 0; j < NV; ++j) MULTIPLY_ADD(acc[i][j], w, x[j]);
           }
           a += step_a;
           b += step_b;

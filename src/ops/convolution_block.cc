@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "tim/vx/bfloat16.h"
 #include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::weighted_sum {
@@ -13,7 +14,7 @@ using std::to_string;
 
 Status Refuse(const std::string& why) { return Status::Error(Code::kUnsupported, why); }
 
-constexpr int64_t kLine = 64;  // LINE of conv_block.cl and conv_stem.cl
+constexpr int64_t kLine = 64;  // LINE of conv_block.cl and its like
 
 /// What all of them need.
 Status CheckBlocks(const OpView& op, const KernelRequest& request, const Convolution& c) {
@@ -83,6 +84,22 @@ Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms) {
   });
 }
 
+/// POINT of conv_block_bf16.cl, whose tiles are the same.
+bool IsPoint(const Plane& p) { return p.x.size == 1 && p.y.size == 1; }
+/// One step makes two terms, but pixels are rounded first.
+double Bf16CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t channels) {
+  constexpr double kRound = 3;  // cycles for 16 channels of a pixel
+  const int64_t cells = IsPoint(p) ? t.mx : (t.mx - 1) * p.x.stride + p.x.reach();
+  const int64_t tiles = DivideUp(p.ow, t.mx) * p.oh * DivideUp(out_channels, t.columns());
+  return CyclesOf(t, p, out_channels, DivideUp(channels, 2) * p.x.size * p.y.size) +
+         static_cast<double>(tiles * cells * p.y.size * DivideUp(channels, kChannelBlock)) * kRound;
+}
+Tile ChooseBf16Tile(const Plane& p, int64_t out_channels, int64_t channels) {
+  return *std::min_element(std::begin(kTiles), std::end(kTiles), [&](const Tile& a, const Tile& b) {
+    return Bf16CyclesOf(a, p, out_channels, channels) < Bf16CyclesOf(b, p, out_channels, channels);
+  });
+}
+
 /// The bias, or zeros, padded to whole groups of `width` channels.
 Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
   std::vector<float> packed(static_cast<size_t>(DivideUp(channels, width) * width));
@@ -109,9 +126,46 @@ Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64
   return Data(packed, "W", "float");
 }
 
+/// The same with blocks of 16, as pairs of neighbouring lanes; [lanes] becomes [ceil(lanes / 2)].
+Operand PackPairs(const OpView& op, const Convolution& c, int64_t width) {
+  const int64_t taps = c.axes[0].size * c.axes[1].size, pairs = DivideUp(c.used, 2);
+  const float* const weights = op.in(1).data_as<float>();
+  std::vector<int32_t> packed(
+      static_cast<size_t>(DivideUp(c.out_channels, width) * width * pairs * taps));
+  for (int64_t o = 0; o < c.out_channels; ++o) {
+    for (int64_t u = 0; u < c.used; u += 2) {
+      const int64_t first = u / kChannelBlock * kChannelBlock;
+      const int64_t steps = DivideUp(std::min(kChannelBlock, c.used - first), 2);
+      const int64_t at = o / width * pairs * taps + first / 2 * taps + (u - first) / 2;
+      const float* const from = weights + (o * c.per_slice + u) * taps;
+      for (int64_t k = 0; k < taps; ++k)
+        packed[static_cast<size_t>((at + k * steps) * width + o % width)] =
+            ToBfloat16Pair(from[k], u + 1 < c.used ? from[taps + k] : 0.0f);
+    }
+  }
+  return Data(packed, "W", "int");
+}
+
 double FlopsOf(const OpView& op, const Convolution& c) {
   return 2.0 * static_cast<double>(op.out(0).shape().count()) *
          static_cast<double>(c.used * c.axes[0].size * c.axes[1].size);
+}
+
+std::vector<std::pair<std::string, int64_t>> BlocksSizes(const Plane& p, const Convolution& c) {
+  return {{"IW", p.x.in},
+          {"IH", p.y.in},
+          {"IC", c.channels},
+          {"OW", p.ow},
+          {"OH", p.oh},
+          {"OC", c.out_channels},
+          {"KW", p.x.size},
+          {"KH", p.y.size},
+          {"STRIDE_X", p.x.stride},
+          {"STRIDE_Y", p.y.stride},
+          {"DILATION_X", p.x.dilation},
+          {"DILATION_Y", p.y.dilation},
+          {"LEFT", p.x.front},
+          {"TOP", p.y.front}};
 }
 
 }  // namespace
@@ -138,21 +192,41 @@ Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c) {
   spec.entry = "conv_block";
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
                    PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
-  spec.sizes = {{"IW", p.x.in},
-                {"IH", p.y.in},
-                {"IC", c.channels},
-                {"OW", p.ow},
-                {"OH", p.oh},
-                {"OC", c.out_channels},
-                {"KW", p.x.size},
-                {"KH", p.y.size},
-                {"STRIDE_X", p.x.stride},
-                {"STRIDE_Y", p.y.stride},
-                {"DILATION_X", p.x.dilation},
-                {"DILATION_Y", p.y.dilation},
-                {"LEFT", p.x.front},
-                {"TOP", p.y.front}};
+  spec.sizes = BlocksSizes(p, c);
   spec.defines = {{"MX", tile.mx}, {"MY", 1}, {"NV", tile.nv}, {"STRIDE", step ? p.x.stride : 0}};
+  spec.dims = 3;
+  spec.global =
+      Grid(DivideUp(p.ow, tile.mx) * p.oh, DivideUp(c.out_channels, tile.columns()), c.images);
+  spec.flops = FlopsOf(op, c);
+  return Launches{spec};
+}
+
+Result<KernelOffer> AcceptsBf16Blocks(const OpView& op, const KernelRequest& request,
+                                      const Convolution& c) {
+  if (!request.caps.dot_product_bf16) return Refuse("the device has no products of bfloat16");
+  TIMCL_ASSIGN(KernelOffer offer, AcceptsBlocks(op, request, c));
+  const Plane p = PlaneOf(op, c);
+  if (!IsPoint(p) && p.x.stride != p.y.stride) return Refuse("strides that differ");
+  if (!IsPoint(p) && 15 * p.x.stride + p.x.reach() > kLine)
+    return Refuse("the window is wider than " + to_string(kLine) + " pixels");
+  // Twice as fast as "tile", which pays for a walk through the tensors.
+  const int64_t least = std::min(c.channels, c.out_channels);
+  offer.pays_for_forms = least >= (IsLine(p) ? 64 : 8);
+  return offer;
+}
+Result<Launches> Bf16BlocksLaunch(const OpView& op, const Convolution& c) {
+  const Plane p = PlaneOf(op, c);
+  const Tile tile = ChooseBf16Tile(p, c.out_channels, c.channels);
+  KernelSpec spec;
+  spec.source = "conv_block_bf16.cl";
+  spec.entry = "conv_block_bf16";
+  spec.operands = {In(0, "X"), PackPairs(op, c, tile.columns()),
+                   PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
+  spec.sizes = BlocksSizes(p, c);
+  spec.defines = {{"MX", tile.mx},
+                  {"NV", tile.nv},
+                  {"POINT", IsPoint(p)},
+                  {"STRIDE", IsPoint(p) ? 0 : p.x.stride}};
   spec.dims = 3;
   spec.global =
       Grid(DivideUp(p.ow, tile.mx) * p.oh, DivideUp(c.out_channels, tile.columns()), c.images);
@@ -366,10 +440,13 @@ Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& reque
   if (c.channels < 16 || c.out_channels < 16) return Refuse("fewer than 16 channels");
   const int64_t terms = c.channels * 9;
   const double weights = static_cast<double>(terms * c.out_channels) * sizeof(float) / 12;
-  const double direct =
-      static_cast<double>(c.images) *
-          CyclesOf(ChooseTile(p, c.out_channels, terms), p, c.out_channels, terms) +
-      weights;
+  const auto images = static_cast<double>(c.images);
+  double direct =
+      images * CyclesOf(ChooseTile(p, c.out_channels, terms), p, c.out_channels, terms) + weights;
+  if (request.relaxed && request.caps.dot_product_bf16) {
+    const Tile tile = ChooseBf16Tile(p, c.out_channels, c.channels);
+    direct = images * Bf16CyclesOf(tile, p, c.out_channels, c.channels) + weights / 2;
+  }
   const Winograd winograd = ChooseForm(p, c);
   if (winograd.cycles > 0.9 * direct)
     return Refuse("the tiles of " + to_string(p.ow) + "x" + to_string(p.oh) +

@@ -75,12 +75,12 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
   return Status();
 }
 
-MatrixProduct ProductOf(const OpView& op) {
+MatrixProduct ProductOf(const OpView& op, bool bf16) {
   const Sizes s = SizesOf(op);
   MatrixProduct p;
   p.m = s.batch, p.n = s.channels, p.k = s.terms;
   p.a_m = s.terms, p.b_n = s.terms;
-  p.weights = true;
+  p.weights = true, p.bf16 = bf16;
   return p;
 }
 std::optional<ChannelWeights> Weights(const OpView& op) {
@@ -96,11 +96,13 @@ std::optional<ChannelWeights> Weights(const OpView& op) {
 }
 constexpr FoldRule kFolds = {.weights = Weights};
 
+template <bool kBf16>
 Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
-  return ProductOf(op).Accepts(op, request);
+  return ProductOf(op, kBf16).Accepts(op, request);
 }
+template <bool kBf16>
 Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
-  return ProductOf(op).Launch(op, request);
+  return ProductOf(op, kBf16).Launch(op, request);
 }
 
 weighted_sum::Matmul MatmulOf(const OpView& op) {
@@ -134,7 +136,16 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
 }
 
 constexpr KernelCandidate kKernels[] = {
-    {"tile", AcceptsTile, RegisterTile},
+    {"tile bf16",
+     AcceptsTile<true>,
+     RegisterTile<true>,
+     {},
+     false,
+     TensorForm::kPlain,
+     TensorForm::kPlain,
+     0,
+     /*bf16=*/true},
+    {"tile", AcceptsTile<false>, RegisterTile<false>},
     {"tile dot", AcceptsBytes<true>, BytesTile<true>},
     {"tile bytes", AcceptsBytes<false>, BytesTile<false>},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};

@@ -213,27 +213,39 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
 }
 
 /// The product itself; its batches are still to be set.
-MatrixProduct ProductOf(const OpView& op) {
+MatrixProduct ProductOf(const OpView& op, bool bf16) {
   const Matrices s = MatricesOf(op);
   MatrixProduct p;
+  p.bf16 = bf16;
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.a_m = s.a_m, p.a_k = s.a_k, p.b_k = s.b_k, p.b_n = s.b_n;
   return p;
 }
+template <bool kBf16>
 Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
-  MatrixProduct p = ProductOf(op);
+  MatrixProduct p = ProductOf(op, kBf16);
   p.a.resize(static_cast<size_t>(op.out(0).shape().count() / (p.m * p.n)));
   return p.Accepts(op, request);
 }
+template <bool kBf16>
 Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
-  MatrixProduct p = ProductOf(op);
+  MatrixProduct p = ProductOf(op, kBf16);
   Offsets offsets = OffsetsOf(op);
   p.a = std::move(offsets.a), p.b = std::move(offsets.b);
   return p.Launch(op, request);
 }
 
 constexpr KernelCandidate kKernels[] = {
-    {"tile", AcceptsTile, RegisterTile},
+    {"tile bf16",
+     AcceptsTile<true>,
+     RegisterTile<true>,
+     {},
+     false,
+     TensorForm::kPlain,
+     TensorForm::kPlain,
+     0,
+     /*bf16=*/true},
+    {"tile", AcceptsTile<false>, RegisterTile<false>},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "tim/vx/bfloat16.h"
+
 namespace tim::vx {
 namespace {
 
@@ -42,6 +44,20 @@ std::vector<float> Packed(const TensorView& t, int64_t lines, int64_t terms, int
   return packed;
 }
 
+/// The same in pairs, [ceil(lines / width)][ceil(terms / 2)][width].
+std::vector<int32_t> PackedPairs(const TensorView& t, int64_t lines, int64_t terms, int64_t width) {
+  const int64_t pairs = DivideUp(terms, 2);
+  std::vector<int32_t> packed(static_cast<size_t>(DivideUp(lines, width) * pairs * width));
+  for (int64_t c = 0; c < lines; ++c) {
+    const float* const line = t.data_as<float>() + c * terms;
+    for (int64_t k = 0; k < terms; k += 2) {
+      packed[static_cast<size_t>((c / width * pairs + k / 2) * width + c % width)] =
+          ToBfloat16Pair(line[k], k + 1 < terms ? line[k + 1] : 0.0f);
+    }
+  }
+  return packed;
+}
+
 /// Lines that are a multiple of 4096 bytes apart meet in few sets of the caches.
 bool CrowdsCaches(int64_t step, int64_t lines) { return step % 1024 == 0 && lines >= 64; }
 
@@ -49,6 +65,7 @@ bool CrowdsCaches(int64_t step, int64_t lines) { return step % 1024 == 0 && line
 enum class B { kConstant, kPacked, kRows, kTurned };
 B FormOfB(const MatrixProduct& p) {
   if (p.weights) return B::kConstant;
+  if (p.bf16) return B::kPacked;
   if (p.b_n != 1) return p.k <= kBlockTerms ? B::kTurned : B::kPacked;
   // Packing pays where many rows of A use it.
   const bool slow = CrowdsCaches(p.b_k, p.k) || p.k * p.n > kCached;
@@ -74,9 +91,10 @@ Distinct DistinctOf(const std::vector<int64_t>& list) {
 
 /// Packs the matrices of an input that begin at `starts`; sets where each begins then.
 KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width, int64_t step_k,
-                      int64_t step_line, std::vector<int64_t>* starts) {
+                      int64_t step_line, bool bf16, std::vector<int64_t>* starts) {
   const Distinct d = DistinctOf(*starts);
-  const int64_t panels = DivideUp(lines, width), size = panels * terms * width;
+  const int64_t panels = DivideUp(lines, width);
+  const int64_t size = panels * (bf16 ? DivideUp(terms, 2) : terms) * width;
   for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
   const std::vector<int32_t> table(d.values.begin(), d.values.end());
   const int64_t run = 256, count = static_cast<int64_t>(table.size());
@@ -84,12 +102,32 @@ KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width,
   spec.source = "matrix_pack.cl";
   spec.entry = "matrix_pack";
   spec.operands = {In(input, "X"), Data(table, "T", "int"),
-                   Scratch(input, static_cast<size_t>(count * size) * sizeof(float), "P", "float")};
+                   Scratch(input, static_cast<size_t>(count * size) * sizeof(float), "P",
+                           bf16 ? "int" : "float")};
   spec.sizes = {
       {"LINES", lines}, {"K", terms}, {"TERMS", run}, {"X_K", step_k}, {"X_LINE", step_line}};
-  spec.defines = {{"WIDTH", width}, {"TURNED", step_line != 1}};
+  spec.defines = {{"WIDTH", width}, {"TURNED", step_line != 1}, {"BF16", bf16}};
   spec.dims = 3;
   spec.global = Grid(DivideUp(terms, run), panels, count);
+  return spec;
+}
+
+/// Rounds the rows of the matrices of input 0, likewise.
+KernelSpec RoundLaunch(const MatrixProduct& p, int64_t workers, std::vector<int64_t>* starts) {
+  const Distinct d = DistinctOf(*starts);
+  const int64_t size = p.m * DivideUp(p.k, 2);
+  for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
+  const std::vector<int32_t> table(d.values.begin(), d.values.end());
+  const auto count = static_cast<int64_t>(table.size());
+  const int64_t rows = DivideUp(p.m * count, 4 * workers);
+  KernelSpec spec;
+  spec.source = "matrix_round.cl";
+  spec.entry = "matrix_round";
+  spec.operands = {In(0, "X"), Data(table, "T", "int"),
+                   Scratch(0, static_cast<size_t>(count * size) * sizeof(int32_t), "P", "int")};
+  spec.sizes = {{"LINES", p.m}, {"K", p.k}, {"ROWS", rows}, {"STEP", p.a_m}};
+  spec.dims = 2;
+  spec.global = Grid(DivideUp(p.m, rows), count);
   return spec;
 }
 
@@ -98,6 +136,9 @@ KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width,
 Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest& request) const {
   auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  if (bf16 && !request.caps.dot_product_bf16)
+    return refuse("the device has no products of bfloat16");
+  if (bf16 && a_k != 1) return refuse("the rows of A do not lie in one piece");
   for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
     if (t.dtype() != DataType::FLOAT32) return refuse("only f32, not " + t.label());
   }
@@ -127,30 +168,35 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const bool pack_a = PacksA(*this);
   std::vector<int64_t> a0 = a, b0 = b;
   Launches launches;
-  if (pack_a) launches.push_back(PackLaunch(0, m, k, tile.rows, a_k, a_m, &a0));
-  if (form == B::kPacked) launches.push_back(PackLaunch(1, n, k, width, b_k, b_n, &b0));
+  const auto workers = static_cast<int64_t>(request.caps.compute_units);
+  const int64_t steps = bf16 ? DivideUp(k, 2) : k;
+  const char* const factor = bf16 ? "int" : "float";
+  if (pack_a) launches.push_back(PackLaunch(0, m, k, tile.rows, a_k, a_m, false, &a0));
+  if (bf16 && !pack_a) launches.push_back(RoundLaunch(*this, workers, &a0));
+  const bool made_a = !launches.empty();
+  if (form == B::kPacked) launches.push_back(PackLaunch(1, n, k, width, b_k, b_n, bf16, &b0));
 
   // Blocks of equal length.
   const bool panels_made = form == B::kConstant || form == B::kPacked;
-  const int64_t blocks = panels_made && m > 4 ? DivideUp(k, kTermsInCache) : 1;
+  const int64_t blocks = panels_made && m > 4 ? DivideUp(steps, kTermsInCache) : 1;
   // Rows of a work-item: many, so that it gets many out of its panel, but every core has some.
-  const int64_t wanted = 8 * static_cast<int64_t>(request.caps.compute_units);
-  const int64_t row_blocks = DivideUp(wanted, panels * batches);
+  const int64_t row_blocks = DivideUp(8 * workers, panels * batches);
   const int64_t least = form == B::kTurned ? 64 : tile.rows;
   const int64_t rows =
       std::clamp(DivideUp(DivideUp(m, row_blocks), tile.rows) * tile.rows, least, kBlockRows);
 
   KernelSpec spec;
   spec.source = "matrix_product.cl";
-  spec.entry = "matrix_product";
-  spec.operands.push_back(pack_a ? Scratch(0, launches[0].operands[2].bytes, "A", "float")
+  spec.entry = bf16 ? "matrix_product_bf16" : "matrix_product";
+  spec.operands.push_back(made_a ? Scratch(0, launches[0].operands[2].bytes, "A", factor)
                                  : In(0, "A"));
   switch (form) {
     case B::kConstant:
-      spec.operands.push_back(Data(Packed(op.in(1), n, k, width), "B", "float"));
+      spec.operands.push_back(bf16 ? Data(PackedPairs(op.in(1), n, k, width), "B", factor)
+                                   : Data(Packed(op.in(1), n, k, width), "B", factor));
       break;
     case B::kPacked:
-      spec.operands.push_back(Scratch(1, launches.back().operands[2].bytes, "B", "float"));
+      spec.operands.push_back(Scratch(1, launches.back().operands[2].bytes, "B", factor));
       break;
     default:
       spec.operands.push_back(In(1, "B"));
@@ -169,16 +215,17 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   spec.operands.push_back(Out(0, "Y"));
   spec.sizes = {{"M", m},
                 {"N", n},
-                {"K", k},
+                {"K", steps},
                 {"ROWS", rows},
-                {"BLOCK", DivideUp(k, blocks)},
-                {"A_M", a_m},
-                {"A_K", a_k},
+                {"BLOCK", DivideUp(steps, blocks)},
+                {"A_M", bf16 ? steps : a_m},
+                {"A_K", bf16 ? 1 : a_k},
                 {"B_STEP", b_n == 1 ? b_k : b_n}};
   spec.defines = {{"MR", tile.rows},      {"NV", tile.vectors},
                   {"A_FORM", pack_a},     {"B_FORM", static_cast<int>(form)},
                   {"HAS_BIAS", has_bias}, {"BATCHED", batched},
-                  {"SPLIT", blocks > 1},  {"AHEAD", form != B::kTurned && m > tile.rows}};
+                  {"SPLIT", blocks > 1},  {"AHEAD", form != B::kTurned && m > tile.rows},
+                  {"BF16", bf16}};
   spec.dims = 3;
   spec.global = Grid(DivideUp(m, rows), panels, batches);
   spec.flops = 2.0 * static_cast<double>(m * n) * static_cast<double>(k * batches);

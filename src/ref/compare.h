@@ -43,10 +43,13 @@ std::string PositionOf(const Shape& shape, int64_t i);
 /// from cases that list them.
 void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, void* data);
 
-/// What KernelCandidate::shared_ulp allows, if it is not 0: of all results, the largest magnitude.
-inline Tolerance Shared(Tolerance tolerance, double shared_ulp, std::vector<double>* magnitudes) {
-  if (shared_ulp == 0) return tolerance;
-  tolerance.ulp = shared_ulp;
+/// What a candidate may differ by: of its own, shared_ulp and bf16 count.
+inline Tolerance ToleranceOf(const KernelCandidate& candidate, Tolerance tolerance,
+                             std::vector<double>* magnitudes) {
+  // Two roundings by up to 2^-9 make (1 + 2^-9)^2 of a product; an ulp is at least 2^-24.
+  if (candidate.bf16) tolerance.ulp += 0x1p16 + 0x1p6;
+  if (candidate.shared_ulp == 0) return tolerance;
+  tolerance.ulp = candidate.shared_ulp;
   double largest = 0;
   for (double m : *magnitudes) largest = std::max(largest, m);
   for (double& m : *magnitudes) m = largest;

@@ -44,6 +44,7 @@ std::string Describe(size_t index, const opencl::DeviceEntry& e) {
   if (e.runs_inline) row("kernels", "run in the caller's thread: for small graphs (TIMCL_INLINE)");
   row("register tiles", c.register_tiles_pay ? "pay" : "not known to pay");
   row("dot product", c.dot_product_u8s8 ? "of bytes (vpdpbusd)" : "none");
+  row("relaxed mode", c.dot_product_bf16 ? "multiplies bfloat16 (vdpbf16ps)" : "is float32");
   row("verdict", e.verdict.empty() ? e.why_not : e.verdict);
   return text;
 }
@@ -68,6 +69,7 @@ nlohmann::json ToJson(size_t index, const opencl::DeviceEntry& e, bool chosen) {
           {"correctly_rounded_divide", c.correctly_rounded_divide},
           {"register_tiles_pay", c.register_tiles_pay},
           {"dot_product_u8s8", c.dot_product_u8s8},
+          {"dot_product_bf16", c.dot_product_bf16},
           {"runs_inline", e.runs_inline},
           {"usable", e.usable},
           {"chosen", chosen},

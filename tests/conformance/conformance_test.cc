@@ -77,7 +77,7 @@ std::vector<NamedCase> Wanted(const OpDef& def) {
 std::set<std::string> SourcesOf(const OpDef& def) {
   std::set<std::string> sources;
   DeviceCaps cpu;
-  cpu.is_cpu = cpu.register_tiles_pay = true;
+  cpu.is_cpu = cpu.register_tiles_pay = cpu.dot_product_bf16 = true;
   for (const NamedCase& named : CasesOf(def)) {
     if (named.c.bench) continue;
     TestGraph graph;

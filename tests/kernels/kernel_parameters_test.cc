@@ -58,7 +58,9 @@ struct Check {
 
 TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
   DeviceCaps cpu;
-  cpu.is_cpu = cpu.register_tiles_pay = true;
+  cpu.is_cpu = cpu.register_tiles_pay = cpu.dot_product_bf16 = true;
+  opencl::Wishes relaxed;
+  relaxed.relaxed = true;
   std::vector<kernels::VariantText> variants;
   std::map<std::string, size_t> known;
   std::set<std::string> seen, sources;
@@ -77,9 +79,9 @@ TEST(KernelParameters, SizesAndRealsAreNamedAsInTheKernel) {
       for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
       for (const KernelCandidate& candidate : def->kernels) {
         for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
-          const auto offer = opencl::AskKernel(candidate, op, caps);
+          const auto offer = opencl::AskKernel(candidate, op, caps, relaxed);
           if (!offer.ok()) continue;
-          const auto launches = opencl::MakeLaunches(candidate, *offer, op, caps);
+          const auto launches = opencl::MakeLaunches(candidate, *offer, op, caps, relaxed);
           if (!launches.ok()) continue;
           for (const KernelSpec& spec : *launches) {
             if (!spec.user_source.empty()) continue;

@@ -35,7 +35,7 @@ struct Trial {
   std::string candidate;
   int node = -1;
   std::vector<int> inputs, results;
-  double shared_ulp = 0;  // of the candidate
+  KernelCandidate kernel = {};  // of an expansion: none
 };
 
 std::string TypesOf(const NamedCase& named) {
@@ -51,8 +51,9 @@ std::string TypesOf(const NamedCase& named) {
 
 class Chunk {
  public:
-  Chunk(const std::vector<NamedCase>& cases, const RunOptions& options)
-      : cases_(cases), options_(options) {}
+  /// `bf16`: in relaxed mode, those candidates that are for it; else the others.
+  Chunk(const std::vector<NamedCase>& cases, const RunOptions& options, bool bf16)
+      : cases_(cases), options_(options), bf16_(bf16) {}
 
   std::vector<Outcome> Run() {
     for (size_t k = 0; k < cases_.size(); ++k) Add(k);
@@ -60,7 +61,8 @@ class Chunk {
     std::string trouble;
     if (Status s = expected_.Run(reference::CreateBackend(), *options_.registry); !s.ok())
       trouble = "reference: " + s.message();
-    if (Status s = actual_.Run(options_.device, *options_.registry); !s.ok() && trouble.empty())
+    if (Status s = actual_.Run(options_.device, *options_.registry, /*fuse=*/true, bf16_);
+        !s.ok() && trouble.empty())
       trouble = options_.device->Info().name + ": " + s.message();
     if (!trouble.empty() && cases_.size() > 1) return Halves();
     for (const Trial& t : trials_) {
@@ -75,8 +77,8 @@ class Chunk {
   /// Somewhere among these cases is one that does not compile or run at all: looks for it.
   std::vector<Outcome> Halves() {
     const auto middle = cases_.begin() + static_cast<std::ptrdiff_t>(cases_.size() / 2);
-    std::vector<Outcome> all = Chunk({cases_.begin(), middle}, options_).Run();
-    std::vector<Outcome> rest = Chunk({middle, cases_.end()}, options_).Run();
+    std::vector<Outcome> all = Chunk({cases_.begin(), middle}, options_, bf16_).Run();
+    std::vector<Outcome> rest = Chunk({middle, cases_.end()}, options_, bf16_).Run();
     all.insert(all.end(), rest.begin(), rest.end());
     return all;
   }
@@ -110,8 +112,9 @@ class Chunk {
       Report(which, "none", "the op refuses its own case: " + s.message());
       return;
     }
-    auto attempt = [&](const std::string& name, std::shared_ptr<OpDef> copy, double shared_ulp) {
-      Trial t{which, name, -1, ours, results(actual_), shared_ulp};
+    auto attempt = [&](const std::string& name, std::shared_ptr<OpDef> copy,
+                       const KernelCandidate& kernel) {
+      Trial t{which, name, -1, ours, results(actual_), kernel};
       if (Status s = actual_.AddOp(std::move(copy), named.c.attrs, ours, t.results, &t.node);
           !s.ok()) {
         Report(which, name, s.message());
@@ -120,16 +123,17 @@ class Chunk {
       trials_.push_back(std::move(t));
     };
     for (const KernelCandidate& candidate : def.kernels) {
+      if (candidate.bf16 != bf16_) continue;
       auto copy = std::make_shared<OpDef>(def);
       copy->kernels = KernelList(&candidate, 1);
       copy->expand = nullptr;
-      attempt(candidate.name, std::move(copy), candidate.shared_ulp);
+      attempt(candidate.name, std::move(copy), candidate);
     }
-    if (def.expand != nullptr) {
+    if (def.expand != nullptr && !bf16_) {
       auto copy = std::make_shared<OpDef>(def);
       copy->kernels = {};
       copy->reference = nullptr;
-      attempt("expanded", std::move(copy), 0);
+      attempt("expanded", std::move(copy), {});
     }
   }
 
@@ -138,8 +142,11 @@ class Chunk {
     const auto order = actual_.graph().TopologicalOrder();
     if (!order.ok()) return;
     Selection selection;
-    const Status asked =
-        options_.device->Partition(GraphView(actual_.shared(), *order), &selection);
+    CompileEnv env;
+    env.relaxed = bf16_;
+    Status asked = options_.device->Begin(env);
+    if (asked.ok())
+      asked = options_.device->Partition(GraphView(actual_.shared(), *order), &selection);
     std::map<size_t, std::string> refusals;
     std::set<size_t> served;
     for (Trial& t : trials_) {
@@ -155,7 +162,7 @@ class Chunk {
       for (int v : t.results) actual_.graph().value(v).role = ir::Role::kTransient;
       t.node = -1;
     }
-    for (size_t k = 0; k < cases_.size(); ++k) {
+    for (size_t k = 0; k < cases_.size() && !bf16_; ++k) {
       const bool tried =
           std::any_of(trials_.begin(), trials_.end(), [&](const Trial& t) { return t.which == k; });
       if (!tried || served.count(k) != 0) continue;
@@ -177,7 +184,7 @@ class Chunk {
       std::vector<double> magnitudes;
       if (tolerance.sum && !IsInteger(type.dtype)) {
         magnitudes = Magnitudes(named, actual_, trial.inputs, i);
-        tolerance = ref::Shared(tolerance, trial.shared_ulp, &magnitudes);
+        tolerance = ref::ToleranceOf(trial.kernel, tolerance, &magnitudes);
       }
       if (auto wrong = Compare(type, expected_.Result(theirs), actual_.Result(ours), tolerance,
                                magnitudes.empty() ? nullptr : &magnitudes))
@@ -200,6 +207,7 @@ class Chunk {
 
   std::vector<NamedCase> cases_;
   const RunOptions& options_;
+  const bool bf16_;
   TestGraph expected_, actual_;
   std::vector<std::vector<int>> wanted_;  // by case: result values in expected_
   std::vector<Trial> trials_;
@@ -399,12 +407,13 @@ Status TestGraph::AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs,
 }
 
 Status TestGraph::Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry,
-                      bool fuse) {
+                      bool fuse, bool relaxed) {
   if (graph_.LiveNodes() == 0) return Status();
   CompileReport report;
   compiler::Options options;
   options.fallback = Fallback::kForbid;
   options.fuse = fuse;
+  options.relaxed = relaxed;
   TIMCL_ASSIGN(const auto executable,
                compiler::Compile(shared_, registry, {{backend, 0, false}}, options, &report));
   for (const OpPlacement& op : report.ops) kernels_.push_back(op.kernel);
@@ -445,17 +454,27 @@ std::optional<std::string> TestGraph::Damage(int value) const {
 }
 
 std::vector<Outcome> RunCases(const std::vector<NamedCase>& cases, const RunOptions& options) {
+  std::vector<NamedCase> floats;  // of ops with a candidate for the relaxed mode
+  for (const NamedCase& named : cases) {
+    const KernelList& kernels = named.def->kernels;
+    if (std::any_of(kernels.begin(), kernels.end(), [](const auto& k) { return k.bf16; }) &&
+        named.c.inputs[0].type.dtype == DataType::FLOAT32)
+      floats.push_back(named);
+  }
   std::vector<Outcome> all;
-  for (size_t at = 0; at < cases.size(); at += options.chunk) {
-    const auto begin = cases.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto end =
-        cases.begin() + static_cast<std::ptrdiff_t>(std::min(at + options.chunk, cases.size()));
-    std::vector<Outcome> some = Chunk({begin, end}, options).Run();
-    const bool failed =
-        std::any_of(some.begin(), some.end(), [](const Outcome& o) { return !o.passed; });
-    all.insert(all.end(), std::make_move_iterator(some.begin()),
-               std::make_move_iterator(some.end()));
-    if (failed && options.stop_early) break;
+  for (const bool bf16 : {false, true}) {
+    const std::vector<NamedCase>& list = bf16 ? floats : cases;
+    for (size_t at = 0; at < list.size(); at += options.chunk) {
+      const auto begin = list.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end =
+          list.begin() + static_cast<std::ptrdiff_t>(std::min(at + options.chunk, list.size()));
+      std::vector<Outcome> some = Chunk({begin, end}, options, bf16).Run();
+      const bool failed =
+          std::any_of(some.begin(), some.end(), [](const Outcome& o) { return !o.passed; });
+      all.insert(all.end(), std::make_move_iterator(some.begin()),
+                 std::make_move_iterator(some.end()));
+      if (failed && options.stop_early) return all;
+    }
   }
   return all;
 }

@@ -95,7 +95,8 @@ class TestGraph {
   Status AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs, std::vector<int> inputs,
                std::vector<int> outputs, int* node = nullptr);
   /// Compiles for one backend and runs twice, over 0xFF and over 0; results of both runs are kept.
-  Status Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry, bool fuse = true);
+  Status Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry, bool fuse = true,
+             bool relaxed = false);
 
   ir::Graph& graph() { return graph_; }
   const std::shared_ptr<ir::Graph>& shared() const { return shared_; }

@@ -50,8 +50,10 @@ class TIMCL_API CompileOption {
   constexpr CompileOption() noexcept : impl_() {}
   ~CompileOption();
 
-  /// Relax mode would let float32 graphs run in lower precision; this library keeps float32 as it
-  /// is and only stores the wish. Off by default.
+  /// In relax mode the factors of float32 products (convolutions, fully connected, Matmul) may be
+  /// rounded to bfloat16, 8 significant bits, where the device multiplies those faster; sums and
+  /// tensors stay float32. CompileReport says which operations do (their kernels are called "...
+  /// bf16"); where none can, all is float32. Off by default.
   bool isRelaxMode() const;
   /// Returns the stored value.
   bool setRelaxMode(bool enable = false);

@@ -37,6 +37,8 @@ struct DeviceCaps {
   /// Kernels may contain the instruction vpdpbusd (sums of products of bytes without and with
   /// sign): the device is this machine's own CPU, and that has AVX-512 VNNI.
   bool dot_product_u8s8 = false;
+  /// Likewise vdpbf16ps and vcvtneps2bf16 (sums in float32 of products of bfloat16): AVX-512 BF16.
+  bool dot_product_bf16 = false;
 };
 
 /// One parameter of a kernel that stands for memory. Parameters come in the order: operands, sizes,

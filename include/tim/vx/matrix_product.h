@@ -19,6 +19,8 @@ struct MatrixProduct {
   /// Input 1 is constant and packed at Compile(), and so is input 2, where there is one: n numbers
   /// that are added to every row.
   bool weights = false;
+  /// The factors are rounded to bfloat16 (KernelCandidate::bf16).
+  bool bf16 = false;
 
   /// kUnsupported with the reason why register tiles cannot or should not take it. Of `a` and `b`
   /// it looks at the longer one's length alone.

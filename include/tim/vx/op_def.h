@@ -283,8 +283,8 @@ struct KernelRequest {
   const DeviceCaps& caps;
   /// The candidate's own.
   TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
-  /// CompileOption::setRelaxMode: float32 products may be computed from operands rounded to
-  /// bfloat16.
+  /// CompileOption::setRelaxMode: candidates of bfloat16 are asked, too. Others may leave the op to
+  /// them where those are faster.
   bool relaxed = false;
 };
 
@@ -317,6 +317,9 @@ struct KernelCandidate {
   /// Neighbours share their rounding errors (Winograd): instead of Tolerance::sum, so many ulp of
   /// the largest sum of magnitudes are allowed. 0: they do not.
   double shared_ulp = 0;
+  /// Rounds the factors of float32 products to bfloat16, and sums in float32. Asked in relaxed mode
+  /// alone; may differ by 2^-8 of a sum of magnitudes more than Tolerance::sum allows.
+  bool bf16 = false;
 };
 
 /// A list of constant length elsewhere: `constexpr KernelCandidate kKernels[] = {...}` in the op's

@@ -166,6 +166,10 @@ TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelReque
 TIMCL_API Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
 TIMCL_API Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c);
+/// The same with factors rounded to bfloat16 (KernelCandidate::bf16).
+TIMCL_API Result<KernelOffer> AcceptsBf16Blocks(const OpView& op, const KernelRequest& request,
+                                                const Convolution& c);
+TIMCL_API Result<Launches> Bf16BlocksLaunch(const OpView& op, const Convolution& c);
 /// Up to four plain channels to blocks.
 TIMCL_API Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
                                           const Convolution& c);
@@ -174,7 +178,7 @@ TIMCL_API Result<Launches> StemLaunch(const OpView& op, const Convolution& c);
 TIMCL_API Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& request,
                                                const Convolution& c);
 TIMCL_API Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c);
-/// Windows of 3x3 with stride 1 by Winograd's method, where it is faster than AcceptsBlocks. Its
+/// Windows of 3x3 with stride 1 by Winograd's method, where it is faster than the two above. Its
 /// rounding errors are one to two times those of a sum in float (root of the mean square). A NaN or
 /// an infinity spreads to the other results of a tile of 4x4 pixels.
 TIMCL_API Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& request,
@@ -280,6 +284,15 @@ struct ConvolutionOp {
        kBlocked,
        kBlocked,
        12},
+      {"blocks bf16",
+       Accepts<AcceptsBf16Blocks>,
+       Make<Bf16BlocksLaunch>,
+       {},
+       false,
+       kBlocked,
+       kBlocked,
+       0,
+       /*bf16=*/true},
       {"blocks", Accepts<AcceptsBlocks>, Make<BlocksLaunch>, {}, false, kBlocked, kBlocked},
       Bytewise<Dot::AcceptsDepthwise, Dot::DepthwiseLaunch>("depthwise dot", kBlocked),
       Bytewise<Dot::AcceptsStem, Dot::StemLaunch>("stem dot", kPlain),

@@ -49,6 +49,16 @@ Wishes WishesOf(const CompileEnv& env, std::shared_ptr<const Tuning> tuning) {
   return wishes;
 }
 
+/// What became of relaxed mode.
+std::string DescribeRelaxed(size_t bf16_ops, const DeviceCaps& caps) {
+  if (bf16_ops > 0)
+    return fmt::format("relaxed: {} operation{} in bfloat16 (kernels '... bf16')", bf16_ops,
+                       bf16_ops == 1 ? "" : "s");
+  return fmt::format("relaxed, but all in float32: {}",
+                     caps.dot_product_bf16 ? "no operation has a kernel with products of bfloat16"
+                                           : "the device has no products of bfloat16");
+}
+
 class OpenClBackend : public Backend {
  public:
   /// `beside`: the inline device, null without one; `note` says which it is or why there is none.
@@ -115,12 +125,13 @@ class OpenClBackend : public Backend {
     const bool share = !run_inline && caps.register_tiles_pay && caps.shared_memory;
     const size_t workers = share ? caps.compute_units : 1;
     const bool join = (run_inline || workers > 1) && Enabled(env, "one_kernel");
-    for (size_t i = 0; join && i < emitted.size(); ++i) {
+    for (size_t i = 0; i < emitted.size(); ++i) {
       const size_t launches = emitted[i].plan.launches.size();
-      if (launches < 2) continue;
       const auto note = [&](const std::string& text) {
         notes[i] += (notes[i].empty() ? "" : "; ") + text;
       };
+      if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, caps));
+      if (!join || launches < 2) continue;
       auto plan = Join(emitted[i], options_.kernel_dir, workers);
       if (plan.ok()) {
         joined[i] = std::make_shared<PartitionPlan>(std::move(*plan));
@@ -346,7 +357,7 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   DeviceCaps& caps = choice.entries[choice.index].caps;
   if (options.as_discrete_gpu) {
     caps.is_cpu = caps.shared_memory = false;
-    caps.register_tiles_pay = caps.dot_product_u8s8 = false;
+    caps.register_tiles_pay = caps.dot_product_u8s8 = caps.dot_product_bf16 = false;
   }
   if (options.as_cpu) caps.is_cpu = caps.register_tiles_pay = true;
   ProgramCacheOptions cache;

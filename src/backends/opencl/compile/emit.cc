@@ -71,6 +71,7 @@ class Emitter {
       label += " + " + fused.label();
     }
     result_.kernel_of[op.id()] = group.kernel->name;
+    result_.bf16 += group.kernel->bf16;
     if (!group.refusals.empty()) result_.refused[op.id()] = group.refusals;
     std::map<size_t, int> scratch_ids;  // the op's scratch pieces -> internal ids
     for (const KernelSpec& spec : *launches) {

@@ -51,6 +51,7 @@ Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op
                               const DeviceCaps& caps, const Wishes& wishes) {
   if (wishes.without.count(candidate.name) != 0)
     return Status::Error(Code::kUnsupported, "left out by option without_kernels");
+  if (!wishes.Want(candidate)) return Status::Error(Code::kUnsupported, "only in relaxed mode");
   if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
   TIMCL_TRY(CheckForms(candidate, op));
   if (candidate.accepts == nullptr) return candidate.offer;
@@ -71,7 +72,7 @@ Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps, const Wishe
   std::vector<const KernelCandidate*> candidates;
   for (const bool plain : {true, false}) {
     for (const KernelCandidate* candidate : InOrder(op, wishes))
-      if (IsPlain(*candidate) == plain) candidates.push_back(candidate);
+      if (IsPlain(*candidate) == plain && wishes.Want(*candidate)) candidates.push_back(candidate);
   }
   for (const KernelCandidate* const asked : candidates) {
     const KernelCandidate& candidate = *asked;

@@ -28,6 +28,8 @@ struct Wishes {
   /// Which candidates are asked first: CompileOption::SetOption("opencl", "tuning", ...). Null: in
   /// the order of the definition.
   std::shared_ptr<const Tuning> tuning = {};
+  /// Whether the candidate is asked at all.
+  bool Want(const KernelCandidate& candidate) const { return relaxed || !candidate.bf16; }
 };
 /// The candidates of an op in the order in which they are asked.
 std::vector<const KernelCandidate*> InOrder(const OpView& op, const Wishes& wishes);
@@ -147,6 +149,7 @@ struct Emitted {
   std::vector<Variant> variants;  // Launch::variant counts these
   std::map<int, std::string> kernel_of;
   std::map<int, std::vector<std::string>> refused;
+  size_t bf16 = 0;  // ops whose kernels multiply in bfloat16
 };
 /// Asks each kernel for its launches, writes their texts, and packs what lives inside the
 /// partition. A kernel that refuses here is noted in unit->refusals.

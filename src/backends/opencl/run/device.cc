@@ -92,6 +92,9 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
                           device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 16 &&
                           __builtin_cpu_supports("avx512vnni") &&
                           __builtin_cpu_supports("avx512bw");
+  caps.dot_product_bf16 = caps.register_tiles_pay && !Contains(caps.name, "remote") &&
+                          device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 16 &&
+                          __builtin_cpu_supports("avx512bf16");
 #endif
 
   if (device.getInfo<CL_DEVICE_AVAILABLE>() != CL_TRUE) {
