@@ -566,7 +566,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   dump.Graph("fold", graph);
   Compiled compiled;
   {
-    const Stage stage(report, "merge");
+    const Stage stage(report, "merge", options.watch);
     TIMCL_TRY(MergeNeighbours(graph, options, &compiled.merged,
                               [&](const char* pass) { dump.Graph(pass, graph); }));
   }

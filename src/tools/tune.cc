@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/profile.h"
 #include "api/progress.h"
@@ -59,13 +60,12 @@ class Tuner {
       if (const int exit = Open("tune", arguments_.graph, &file, true); exit != kDone) return exit;
       if (const Status filled = FillInputs(file.graph.get()); !filled.ok())
         return Fail(kBadModel, filled.message());
-      if (const Status typed = compiler::InferTypes(*file.graph); !typed.ok())
-        return Fail(kBadModel, typed.message());
-      rounds = std::max(rounds, MostKernels(*file.graph));
-      const Status written = WriteFile(trial_, Trial(*file.graph, round).ToJson());
+      const Status written = WriteFile(trial_, Trial(round).ToJson());
       if (!written.ok()) return Fail(kIo, written.message());
       if (const Status measured = Measure(&file); !measured.ok())
         return Fail(kCannotCompile, measured.message());
+      for (const auto& [signature, kernels] : kernels_of_)
+        rounds = std::max(rounds, kernels.size());
     }
     return kDone;
   }
@@ -90,27 +90,15 @@ class Tuner {
   const auto& measured() const { return measured_; }
 
  private:
-  static size_t MostKernels(const ir::Graph& graph) {
-    size_t most = 1;
-    for (size_t id = 0; id < graph.nodes().size(); ++id) {
-      if (!graph.nodes()[id].dead) most = std::max(most, graph.nodes()[id].def->kernels.size());
-    }
-    return most;
-  }
-
-  /// Every operation asks another kernel first: the one that stands `round` places behind.
-  Tuning Trial(const ir::Graph& graph, size_t round) const {
+  /// Every operation that an earlier round met asks another kernel first: the one that stands
+  /// `round` places behind.
+  Tuning Trial(size_t round) const {
     Tuning trial = tuning_;
     trial.kernels.clear();
-    for (size_t id = 0; id < graph.nodes().size(); ++id) {
-      if (graph.nodes()[id].dead) continue;
-      const OpView op = graph.view(static_cast<int>(id));
-      const KernelList& kernels = op.def().kernels;
-      auto& times = trial.kernels[opencl::SignatureOf(op)];
-      for (size_t k = 0; k < kernels.size(); ++k) {
-        const size_t place = (k + kernels.size() - round % kernels.size()) % kernels.size();
-        times[(kernels.begin() + k)->name] = static_cast<double>(place);
-      }
+    for (const auto& [signature, kernels] : kernels_of_) {
+      const size_t n = kernels.size();
+      for (size_t k = 0; k < n; ++k)
+        trial.kernels[signature][kernels[k]] = static_cast<double>((k + n - round % n) % n);
     }
     return trial;
   }
@@ -126,7 +114,12 @@ class Tuner {
     TIMCL_ASSIGN(auto executable, compiler::Compile(file->graph, file->context->Ops(),
                                                     file->backends, options, &file->report));
     for (const OpPlacement& op : file->report.ops) {
-      if (op.backend == "opencl") signatures[op.op] = opencl::SignatureOf(file->graph->view(op.id));
+      if (op.backend != "opencl") continue;
+      const OpView view = file->graph->view(op.id);
+      std::vector<std::string>& kernels =
+          kernels_of_[signatures[op.op] = opencl::SignatureOf(view)];
+      if (!kernels.empty()) continue;
+      for (const KernelCandidate& candidate : view.def().kernels) kernels.push_back(candidate.name);
     }
     GraphProfile profile;
     TIMCL_TRY(ProfileRuns(
@@ -151,6 +144,7 @@ class Tuner {
   const Arguments& arguments_;
   const Tuning& tuning_;
   const std::string trial_;
+  std::map<std::string, std::vector<std::string>> kernels_of_;  // by signature, once compiled
   std::map<std::string, std::map<std::string, double>> measured_;
 };
 

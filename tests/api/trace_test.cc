@@ -118,7 +118,7 @@ TEST(Progress, IsToldStageByStage) {
   });
   const GraphPtr graph = Chain(HostContext(), options);
   ASSERT_TRUE(graph->Compile());
-  EXPECT_THAT(stages, ElementsAre("infer types", "fold", "partition", "compile: reference",
+  EXPECT_THAT(stages, ElementsAre("infer types", "fold", "merge", "partition", "compile: reference",
                                   "load: reference", "prepare"));
   EXPECT_THAT(threads, Each(std::this_thread::get_id()));
   // Nothing more is told once it is compiled.
