@@ -18,6 +18,7 @@ struct CompileOption::Impl {
   };
   std::vector<Choice> choices;
   std::vector<NamedAsset> assets;
+  std::function<void(const CompileProgress&)> progress;
 };
 
 constinit CompileOption CompileOption::DefaultOptions;
@@ -155,5 +156,14 @@ CompileOption& CompileOption::SetFusion(bool enable) {
 }
 
 bool CompileOption::Fusion() const { return Get().fusion; }
+
+CompileOption& CompileOption::SetProgress(std::function<void(const CompileProgress&)> progress) {
+  Change().progress = std::move(progress);
+  return *this;
+}
+
+const std::function<void(const CompileProgress&)>& CompileOption::Progress() const {
+  return Get().progress;
+}
 
 }  // namespace tim::vx

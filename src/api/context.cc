@@ -74,6 +74,15 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     : env_(options.use_env ? base::Environment::Process() : base::Environment()),
       turns_(new Turns{getpid(), nullptr, {}}) {
   if (options.use_env) warnings_ = EnvironmentWarnings();
+  if (const std::string& file = env_.Get(base::Env::kTrace); !file.empty()) {
+    trace_ = base::Trace::To(file);
+    warnings_.push_back(
+        trace_ != nullptr
+            ? fmt::format("TIMCL_TRACE: a timeline goes to '{}'; each launch is made and timed on "
+                          "its own, so that runs take longer",
+                          file)
+            : fmt::format("TIMCL_TRACE: '{}' cannot be written", file));
+  }
   ops::RegisterBuiltinOps(ops_);
   const std::string request =
       options.device.empty() ? env_.Get(base::Env::kDevice) : options.device;
@@ -86,6 +95,7 @@ ContextImpl::ContextImpl(const ContextOptions& options)
     backend_options.cache_dir = cache_dir_;
     backend_options.kernel_dir = env_.Get(base::Env::kKernelDir);
     backend_options.icd_vendors = env_.Get(base::Env::kIcdVendors);
+    backend_options.tuning_file = env_.Get(base::Env::kTuning);
     backend_options.inline_device = options.inline_device;
     if (backend_options.inline_device == InlineDevice::kOff) {
       backend_options.inline_device =

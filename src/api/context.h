@@ -14,6 +14,7 @@
 
 #include "backends/plugin/backend.h"
 #include "base/env.h"
+#include "base/trace.h"
 #include "compiler/pipeline.h"
 #include "tim/vx/backend.h"
 #include "tim/vx/context.h"
@@ -51,6 +52,8 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   Result<std::vector<compiler::RankedBackend>> backends(std::vector<std::string>* warnings) const;
   /// What is wrong with the environment: each graph's report repeats it.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// The timeline that TIMCL_TRACE asks for; null: none.
+  const std::shared_ptr<base::Trace>& trace() const { return trace_; }
   /// Compilations of one context take turns: backends need not be safe for concurrent use.
   std::mutex& compile_mutex();
 
@@ -81,6 +84,7 @@ class ContextImpl : public Context, public std::enable_shared_from_this<ContextI
   std::vector<PluginInfo> plugins_;                // guarded by it
   std::map<std::string, plugin::Halves> vendors_;  // guarded by it
   std::vector<std::string> warnings_;
+  std::shared_ptr<base::Trace> trace_;
   Status device_status_;
   std::string device_name_, device_reason_, cache_dir_;
   uint64_t max_allocation_ = 0;

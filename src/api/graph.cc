@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "api/op_impl.h"
+#include "api/progress.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "base/trace.h"
 
 namespace tim::vx {
 namespace ops {
@@ -340,9 +342,22 @@ Status GraphImpl::CompileLowered(const Lowered& lowered, CompileReport* report,
   options.target = options_.GetTarget();
   options.cache_dir = context_->cache_dir();
   options.relaxed = options_.isRelaxMode();
-  options.options_for = [choices = options_](const std::string& name) {
-    return choices.OptionsFor(name);
+  options.watch.trace = context_->trace();
+  options.options_for = [choices = options_,
+                         each = context_->trace() != nullptr](const std::string& name) {
+    auto asked = choices.OptionsFor(name);
+    if (each && name == "opencl") asked.emplace_back("one_kernel", "off");  // the last one counts
+    return asked;
   };
+  // It ends with this compilation, while the options are kept.
+  const auto line =
+      std::make_shared<ProgressLine>(ProgressLine::Terminal(context_->env().Get(base::Env::kTerm)));
+  options.watch.progress = options_.Progress();
+  if (!options.watch.progress) {
+    options.watch.progress = [shown = std::weak_ptr(line)](const CompileProgress& progress) {
+      if (const auto still = shown.lock()) still->Show(progress);
+    };
+  }
   TIMCL_ASSIGN(options.assets, ReadAssets(options_));
   TIMCL_ASSIGN(const auto backends, context_->backends(&report->warnings));
   // One meaning per name, whatever others register now.
@@ -537,7 +552,11 @@ Status GraphImpl::DoRun(std::vector<std::vector<kernel::Timing>>* timings) {
         .AtTensor(PlaceOf(*tensor));
   }
   for (const auto& tensor : run_memory_) tensor->Fetch();
-  TIMCL_TRY(timings == nullptr ? executable_->Run() : executable_->Profile(timings));
+  if (timings == nullptr && context_->trace() != nullptr) {
+    TIMCL_TRY(RunTraced());
+  } else {
+    TIMCL_TRY(timings == nullptr ? executable_->Run() : executable_->Profile(timings));
+  }
   for (const Written& c : commits_) c.tensor->storage()->SwapWith(*c.state);
   for (const auto& tensor : delivered_) tensor->Deliver();
   return Status();

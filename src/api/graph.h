@@ -124,6 +124,8 @@ class GraphImpl : public Graph {
   /// `timings`: by step, where each piece of work is timed.
   Status DoRun(std::vector<std::vector<kernel::Timing>>* timings = nullptr);
   Status DoProfile(int runs, GraphProfile* profile);
+  /// One run, launch by launch, into the timeline.
+  Status RunTraced();
   /// Into the report and the log.
   void Warn(std::string text);
   /// Remembers why a call returns false, and logs it: callers of the original API see no more

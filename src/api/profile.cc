@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "api/graph.h"
+#include "api/profile.h"
 #include "api/table.h"
 
 namespace tim::vx {
@@ -27,19 +30,33 @@ double Median(std::vector<double> values) {
 /// What one op did, over several runs.
 struct Row {
   OpTime op;
-  std::vector<std::string> kernels;  // each once
-  std::vector<double> ms;            // by run
+  std::vector<std::string> kernels, tiles;  // each once
+  std::vector<double> ms;                   // by run
 };
+
+std::map<int, const OpPlacement*> PlacedBy(const CompileReport& report) {
+  std::map<int, const OpPlacement*> placed;
+  for (const OpPlacement& op : report.ops) placed[op.id] = &op;
+  return placed;
+}
+
+std::string PerSecond(double amount, double ms) {
+  return amount > 0 && ms > 0 ? fmt::format("{:.2f}", amount / ms * kMs / 1e9) : "";
+}
+
+std::string Share(double least, double took) {
+  return least > 0 && took > 0 ? fmt::format("{:.0f} %", least / took * 100) : "";
+}
 
 /// Adds up the pieces of work of each op.
 class Rows {
  public:
   Rows(const runtime::Executable& executable, const CompileReport& report)
       : executable_(executable) {
-    for (const OpPlacement& op : report.ops) placed_[op.id] = &op;
+    placed_ = PlacedBy(report);
   }
 
-  void Add(size_t run, const std::vector<std::vector<kernel::Timing>>& timings) {
+  void Add(size_t run, const Timings& timings) {
     for (size_t step = 0; step < timings.size(); ++step) {
       for (const kernel::Timing& t : timings[step]) Add(run, step, t);
     }
@@ -51,6 +68,7 @@ class Rows {
       row.op.median_ms = Median(row.ms);
       row.op.min_ms = *std::min_element(row.ms.begin(), row.ms.end());
       row.op.kernel = fmt::format("{}", fmt::join(row.kernels, ", "));
+      row.op.tile = fmt::format("{}", fmt::join(row.tiles, ", "));
       ops.push_back(std::move(row.op));
     }
     return ops;
@@ -70,8 +88,13 @@ class Rows {
     ++row.op.launches;
     row.op.flops += t.flops;
     row.op.bytes += t.bytes;
-    if (std::find(row.kernels.begin(), row.kernels.end(), t.kernel) == row.kernels.end())
-      row.kernels.push_back(t.kernel);
+    row.op.least_ms += t.least_seconds * kMs;
+    const auto note = [](std::vector<std::string>* list, const std::string& text) {
+      if (!text.empty() && std::find(list->begin(), list->end(), text) == list->end())
+        list->push_back(text);
+    };
+    note(&row.kernels, t.kernel);
+    note(&row.tiles, t.tile);
   }
 
   Row NewRow(size_t step, const kernel::Timing& t) const {
@@ -92,36 +115,87 @@ class Rows {
   std::vector<Row> rows_;
 };
 
-std::string PerSecond(double amount, double ms) {
-  return amount > 0 && ms > 0 ? fmt::format("{:.2f}", amount / ms * kMs / 1e9) : "";
-}
-
 }  // namespace
 
-Status GraphImpl::DoProfile(int runs, GraphProfile* profile) {
+Status TraceRun(runtime::Executable* executable, const CompileReport& report, base::Trace* trace) {
+  const double start = base::Trace::Now();
+  std::vector<base::TraceEvent> events;
+  const std::map<int, const OpPlacement*> placed = PlacedBy(report);
+  for (size_t s = 0; s < executable->steps(); ++s) {
+    const double step_start = base::Trace::Now();
+    std::vector<kernel::Timing> timings;
+    TIMCL_TRY(executable->ProfileStep(s, &timings));
+    const std::string& backend = executable->step(s).backend->Info().name;
+    double next = step_start;
+    for (const kernel::Timing& t : timings) {
+      const auto op = placed.find(t.op);
+      base::TraceEvent e;
+      e.name = !t.label.empty()     ? t.label
+               : op != placed.end() ? op->second->op
+                                    : executable->step(s).label;
+      e.category = backend;
+      e.track = "backend " + backend;
+      e.start_us = t.start >= 0 ? step_start + t.start * 1e6 : next;
+      e.duration_us = t.seconds * 1e6;
+      e.details = {{"kernel", t.kernel}, {"tile", t.tile}};
+      if (t.flops > 0) e.details.emplace_back("GFLOP/s", PerSecond(t.flops, t.seconds * kMs));
+      if (t.bytes > 0) {
+        e.details.emplace_back("GB/s", PerSecond(static_cast<double>(t.bytes), t.seconds * kMs));
+      }
+      if (t.least_seconds > 0)
+        e.details.emplace_back("roofline", Share(t.least_seconds, t.seconds));
+      next = e.start_us + e.duration_us;
+      events.push_back(std::move(e));
+    }
+  }
+  events.push_back({"Run", "run", start, base::Trace::Now() - start});
+  trace->Add(events);
+  return Status();
+}
+
+Status ProfileRuns(runtime::Executable* executable, const CompileReport& report,
+                   const TimedRun& run, int runs, GraphProfile* profile) {
   constexpr int kMost = 1'000'000;  // every run is remembered
   if (runs < 1 || runs > kMost) {
     return Status::Error(Code::kInvalidArgument,
                          fmt::format("Profile over {} runs; there can be 1 to {}", runs, kMost));
   }
-  TIMCL_TRY(DoRun());
+  TIMCL_TRY(run(nullptr));
   std::vector<double> whole;
-  for (int run = 0; run < runs; ++run) {
+  for (int i = 0; i < runs; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    TIMCL_TRY(DoRun());
+    TIMCL_TRY(run(nullptr));
     whole.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() * kMs);
   }
-  Rows rows(*executable_, report_);
-  for (int run = 0; run < runs; ++run) {
-    std::vector<std::vector<kernel::Timing>> timings;
-    TIMCL_TRY(DoRun(&timings));
-    rows.Add(static_cast<size_t>(run), timings);
+  Rows rows(*executable, report);
+  for (int i = 0; i < runs; ++i) {
+    Timings timings;
+    TIMCL_TRY(run(&timings));
+    rows.Add(static_cast<size_t>(i), timings);
   }
   profile->ops = rows.Take();
   profile->runs = runs;
+  std::set<Backend*> asked;
+  for (size_t s = 0; s < executable->steps(); ++s) {
+    Backend* const backend = executable->step(s).backend.get();
+    if (!asked.insert(backend).second) continue;
+    const std::string limits = backend->Limits();
+    if (!limits.empty())
+      profile->limits.push_back(fmt::format("{}: {}", backend->Info().name, limits));
+  }
   profile->run_ms = Median(std::move(whole));
   return Status();
+}
+
+Status GraphImpl::RunTraced() {
+  return TraceRun(executable_.get(), report_, context_->trace().get());
+}
+
+Status GraphImpl::DoProfile(int runs, GraphProfile* profile) {
+  return ProfileRuns(
+      executable_.get(), report_, [this](Timings* timings) { return DoRun(timings); }, runs,
+      profile);
 }
 
 double GraphProfile::TotalMs(const std::string& part_of) const {
@@ -139,24 +213,51 @@ std::string GraphProfile::ToText() const {
   const auto share = [&](double ms) {
     return fmt::format("{:.1f} %", total > 0 ? ms / total * 100 : 0);
   };
-  Table table({"op", "kernel", "backend", "launches", "ms", "share", "GFLOP/s", "GB/s"},
-              {3, 4, 5, 6, 7});
+  Table table(
+      {"op", "kernel", "tile", "backend", "launches", "ms", "share", "GFLOP/s", "GB/s", "roofline"},
+      {4, 5, 6, 7, 8, 9});
   WalkParts(
       ops,
       [&](const std::string& parent) {
         const double ms = TotalMs(parent);
-        table.Add({parent, "expanded", "", "", fmt::format("{:.4f}", ms), share(ms), "", ""});
+        table.Add(
+            {parent, "expanded", "", "", "", fmt::format("{:.4f}", ms), share(ms), "", "", ""});
       },
       [&](const OpTime& op, const char* indent) {
-        table.Add({indent + op.op, op.kernel, op.backend, std::to_string(op.launches),
+        table.Add({indent + op.op, op.kernel, op.tile, op.backend, std::to_string(op.launches),
                    fmt::format("{:.4f}", op.median_ms), share(op.median_ms),
                    PerSecond(op.flops, op.median_ms),
-                   PerSecond(static_cast<double>(op.bytes), op.median_ms)});
+                   PerSecond(static_cast<double>(op.bytes), op.median_ms),
+                   Share(op.least_ms, op.median_ms)});
       });
-  return table.ToText() +
-         fmt::format("{} of {}; together {:.4f} ms, a whole run {:.4f} ms (medians)\n",
-                     Count(static_cast<uint64_t>(runs), "run"), Count(ops.size(), "operation"),
-                     total, run_ms);
+  std::string text = table.ToText() +
+                     fmt::format("{} of {}; together {:.4f} ms, a whole run {:.4f} ms (medians)\n",
+                                 Count(static_cast<uint64_t>(runs), "run"),
+                                 Count(ops.size(), "operation"), total, run_ms);
+  for (const std::string& limit : limits) text += "limits of " + limit + "\n";
+  return text;
+}
+
+std::string GraphProfile::ToJson() const {
+  using Json = nlohmann::ordered_json;
+  Json all = Json::array();
+  for (const OpTime& op : ops) {
+    all.push_back({{"op", op.op},
+                   {"kind", op.kind},
+                   {"backend", op.backend},
+                   {"kernel", op.kernel},
+                   {"tile", op.tile},
+                   {"part_of", op.part_of},
+                   {"launches", op.launches},
+                   {"median_ms", op.median_ms},
+                   {"min_ms", op.min_ms},
+                   {"least_ms", op.least_ms},
+                   {"flops", op.flops},
+                   {"bytes", op.bytes}});
+  }
+  const Json json = {{"ops", all}, {"runs", runs}, {"run_ms", run_ms}, {"limits", limits}};
+  // Names come from callers, and JSON is UTF-8: what is not is replaced.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tim::vx

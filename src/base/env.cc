@@ -18,9 +18,18 @@ const std::array<EnvVariable, kEnvCount>& EnvTable() {
       {Env::kVsiLogLevel, "VSI_NN_LOG_LEVEL",
        "0..5 = off, error, warn, info, debug, trace; TIMCL_LOG wins"},
       {Env::kDump, "TIMCL_DUMP",
-       "folder that receives the graph after each pass and the full text of each program"},
+       "folder that receives the graph after each pass, its drawings, and the full text of each "
+       "program"},
+      {Env::kTrace, "TIMCL_TRACE",
+       "file that receives a timeline of compilations and runs, launch by launch, for "
+       "chrome://tracing or Perfetto; runs take longer then"},
+      {Env::kTuning, "TIMCL_TUNING",
+       "file of `timcl tune`: which kernels are fast on this device; unset: that of the device in "
+       "the cache folder, if there is one"},
       {Env::kKernelDir, "TIMCL_KERNEL_DIR",
        "folder whose .cl and .clh files replace built-in ones of the same name"},
+      {Env::kTerm, "TERM",
+       "the kind of terminal: where it is not set or dumb, no line tells of long compilations"},
       {Env::kXdgCacheHome, "XDG_CACHE_HOME", "the user's cache folder"},
       {Env::kHome, "HOME", "the user's home folder"},
       {Env::kIcdVendors, "OCL_ICD_VENDORS",

@@ -14,7 +14,10 @@ enum class Env {
   kLog,
   kVsiLogLevel,
   kDump,
+  kTrace,
+  kTuning,
   kKernelDir,
+  kTerm,
   kXdgCacheHome,
   kHome,
   kIcdVendors,
@@ -26,7 +29,7 @@ enum class Env {
   kDelegate,
   kInline,
 };
-inline constexpr size_t kEnvCount = 16;
+inline constexpr size_t kEnvCount = 19;
 
 struct EnvVariable {
   Env id;

@@ -36,7 +36,7 @@ struct Kept {
 /// the rest then counts for nothing.
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
-                    LoadedUnits* loaded, CompileReport* report);
+                    LoadedUnits* loaded, const Watch& watch, CompileReport* report);
 
 /// Who runs each op and why, also when compilation stopped half-way.
 void ReportOps(const ir::Graph& graph, const std::vector<RankedBackend>& backends,

@@ -72,6 +72,7 @@ CompileEnv EnvFor(const Backend& backend, const Options& options) {
   env.cache_dir = options.cache_dir;
   env.relaxed = options.relaxed;
   env.executes = options.executes;
+  env.progress = options.watch.For(backend.Info().name);
   if (options.options_for) {
     for (const auto& [key, value] : options.options_for(backend.Info().name))
       env.options[key] = value;
@@ -109,7 +110,7 @@ Status Begin(const Options& options, std::vector<RankedBackend>* backends,
 /// Begin; what the report says of backends, also when one fails.
 Status BeginAll(const Options& options, std::vector<RankedBackend>* backends,
                 std::vector<CompileEnv>* envs, CompileReport* report) {
-  const Stage stage(report, "partition");
+  const Stage stage(report, "partition", options.watch);
   const Status begun = Begin(options, backends, envs);
   ReportBackends(*backends, report);
   return begun;
@@ -259,11 +260,11 @@ Status Exclude(const std::map<int, Status>& refusals, const std::vector<GraphVie
 
 Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector<GraphView>& parts,
                     const CompileEnv& env, Excluded* excluded, CompiledUnits* units,
-                    LoadedUnits* loaded, CompileReport* report) {
+                    LoadedUnits* loaded, const Watch& watch, CompileReport* report) {
   Backend& backend = *ranked.backend;
   const std::string& name = backend.Info().name;
   {
-    Stage stage(report, "compile: " + name);
+    Stage stage(report, "compile: " + name, watch);
     TIMCL_TRY(backend.Compile(parts, env, units));
     uint64_t bytes = units->constant_bytes;
     for (const CodeModule& module : units->modules) bytes += module.bytes.size();
@@ -286,7 +287,7 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
     for (const TensorView& t : parts[p].Inputs()) call.inputs.push_back({t.name(), t.type()});
     for (const TensorView& t : parts[p].Outputs()) call.outputs.push_back({t.name(), t.type()});
   }
-  const Stage stage(report, "load: " + name);
+  const Stage stage(report, "load: " + name, watch);
   TIMCL_TRY(backend.Load(units->modules, units->calls, env, loaded));
   TIMCL_TRY(Exclude(loaded->refusals, parts, index, name, excluded));
   for (const auto& [call, why] : loaded->refused_calls) {
@@ -350,7 +351,7 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     c->unit_of.clear();
     c->views.clear();
     {
-      const Stage stage(report, "partition");
+      const Stage stage(report, "partition", options.watch);
       auto division = Divide(graph, registry, backends, options, &excluded);
       TIMCL_TRY(CheckAllowed(*graph, backends, options, excluded));
       TIMCL_ASSIGN(static_cast<Division&>(*c), std::move(division));
@@ -367,7 +368,7 @@ Status CompilePartitions(const std::shared_ptr<ir::Graph>& graph, const OpRegist
     for (size_t b = 0; b < backends.size() && !again; ++b) {
       if (parts[b].empty()) continue;
       TIMCL_TRY(CompileParts(backends[b], b, parts[b], envs[b], &excluded, &c->units[b],
-                             &c->loaded[b], report));
+                             &c->loaded[b], options.watch, report));
       again = !c->units[b].refusals.empty() || !c->loaded[b].refusals.empty() ||
               !c->loaded[b].refused_calls.empty();
       if (again) TIMCL_TRY(CheckAllowed(*graph, backends, options, excluded));
@@ -483,7 +484,7 @@ Result<std::unique_ptr<runtime::Executable>> Assemble(ir::Graph* graph,
   for (const ir::Value& v : graph->values()) {
     if (v.storage != nullptr) keep.push_back(v.storage);
   }
-  Stage stage(report, "prepare");
+  Stage stage(report, "prepare", options.watch);
   TIMCL_ASSIGN(auto executable,
                runtime::Executable::Create(
                    MakeSteps(*graph, backends, compiled), std::move(keep),
@@ -518,9 +519,13 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   if (graph.ops() == nullptr) graph.set_ops(std::make_shared<const OpRegistry>(registry));
   Dumper dump(options.dump_dir);
   dump.Graph("built", graph);
+  if (dump.on()) {
+    dump.Write("built.dot", ir::ToDot(graph));
+    dump.Write("built.svg", ir::ToSvg(graph));
+  }
   TIMCL_TRY(ir::CheckInvariants(graph, false));
   {
-    const Stage stage(report, "infer types");
+    const Stage stage(report, "infer types", options.watch);
     TIMCL_TRY(InferTypes(graph));
     Advise(graph, &report->warnings);
     AdviseOfLayouts(graph, false, &report->warnings);
@@ -528,7 +533,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   }
   dump.Graph("infer_types", graph);
   {
-    Stage stage(report, "fold");
+    Stage stage(report, "fold", options.watch);
     const uint64_t before = ConstantBytes(graph);
     TIMCL_TRY(FoldConstants(graph));
     stage.set_bytes(ConstantBytes(graph) - before);
@@ -544,7 +549,10 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   AdviseOfNames(graph, registry, options, &report->warnings);
   dump.Graph("partition", graph);
   TIMCL_TRY(CheckFallbacks(backends, options, compiled, report));
-  if (dump.on()) dump.Write("graph.dot", Draw(graph, backends, compiled));
+  if (dump.on()) {
+    dump.Write("graph.dot", Draw(graph, backends, compiled, ir::ToDot));
+    dump.Write("graph.svg", Draw(graph, backends, compiled, ir::ToSvg));
+  }
 
   TIMCL_ASSIGN(auto executable, Assemble(&graph, backends, options, &compiled, report));
   if (kept != nullptr) {
@@ -566,7 +574,7 @@ Status Preview(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& regist
   std::vector<CompileEnv> envs;
   if (graph->ops() == nullptr) graph->set_ops(std::make_shared<const OpRegistry>(registry));
   TIMCL_TRY(BeginAll(options, &backends, &envs, report));
-  const Stage stage(report, "partition");
+  const Stage stage(report, "partition", options.watch);
   Compiled c;
   auto division = Divide(graph, registry, backends, options, &c.excluded);
   TIMCL_TRY(CheckAllowed(*graph, backends, options, c.excluded));

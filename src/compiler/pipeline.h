@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/watch.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
 #include "tim/vx/backend.h"
@@ -48,6 +49,7 @@ struct Options {
   /// CompileOption::OptionsFor.
   std::function<std::vector<std::pair<std::string, std::string>>(const std::string&)> options_for =
       {};
+  Watch watch = {};
 };
 
 struct Kept;  // compiled.h

@@ -18,7 +18,9 @@ std::string BorderText(const TensorView& t) {
 
 }  // namespace
 
-Stage::Stage(CompileReport* report, std::string name) : report_(report) {
+Stage::Stage(CompileReport* report, std::string name, const Watch& watch)
+    : report_(report), watch_(watch) {
+  if (watch.progress) watch.progress({name});
   auto& stages = report->stages;
   const auto it = std::find_if(stages.begin(), stages.end(),
                                [&](const StageReport& s) { return s.stage == name; });
@@ -28,8 +30,11 @@ Stage::Stage(CompileReport* report, std::string name) : report_(report) {
 
 void Stage::End() {
   if (std::exchange(ended_, true)) return;
-  report_->stages[at_].ms +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start_;
+  report_->stages[at_].ms += took.count();
+  if (watch_.trace == nullptr) return;
+  const double us = took.count() * 1e3;
+  watch_.trace->Add({{report_->stages[at_].stage, "compile", base::Trace::Now() - us, us}});
 }
 
 void ReportBackends(const std::vector<RankedBackend>& backends, CompileReport* report) {
@@ -90,7 +95,7 @@ void ReportDivision(const ir::Graph& graph, const std::vector<RankedBackend>& ba
 }
 
 std::string Draw(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
-                 const Division& division) {
+                 const Division& division, decltype(ir::ToDot)* draw) {
   std::vector<std::string> clusters(graph.nodes().size()), owners(graph.nodes().size());
   for (size_t p = 0; p < division.partitions.size(); ++p) {
     const Partition& partition = division.partitions[p];
@@ -100,7 +105,7 @@ std::string Draw(const ir::Graph& graph, const std::vector<RankedBackend>& backe
       owners[static_cast<size_t>(id)] = name;
     }
   }
-  return ir::ToDot(graph, clusters, owners);
+  return draw(graph, clusters, owners);
 }
 
 }  // namespace tim::vx::compiler

@@ -10,10 +10,11 @@
 
 namespace tim::vx::compiler {
 
-/// Adds the time until its end to a stage of the report, which begins where it is not there yet.
+/// Adds the time until its end to a stage of the report, which begins where it is not there yet,
+/// and tells those who watch.
 class Stage {
  public:
-  Stage(CompileReport* report, std::string name);
+  Stage(CompileReport* report, std::string name, const Watch& watch);
   Stage(const Stage&) = delete;
   ~Stage() { End(); }
   void End();
@@ -22,6 +23,7 @@ class Stage {
 
  private:
   CompileReport* report_;
+  const Watch& watch_;
   size_t at_;
   bool ended_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -35,9 +37,9 @@ void ReportDivision(const ir::Graph& graph, const std::vector<RankedBackend>& ba
                     const Division& division, const std::vector<GraphView>& views,
                     CompileReport* report);
 
-/// One cluster per partition, one colour per backend.
+/// One cluster per partition, one colour per backend, drawn by ir::ToDot or ir::ToSvg.
 std::string Draw(const ir::Graph& graph, const std::vector<RankedBackend>& backends,
-                 const Division& division);
+                 const Division& division, decltype(ir::ToDot)* draw = ir::ToDot);
 
 }  // namespace tim::vx::compiler
 #endif  // TIMCL_COMPILER_REPORT_H_

@@ -105,7 +105,7 @@ Status CompileAgain(Kept* kept, size_t b, const Again& again, CompileReport* rep
   CompiledUnits units;
   LoadedUnits loaded;
   TIMCL_TRY(CompileParts(kept->backends[b], b, again.views, kept->envs[b], &excluded, &units,
-                         &loaded, report));
+                         &loaded, kept->options.watch, report));
   if (!excluded.empty()) return excluded.begin()->second.begin()->second;
   CompiledUnits& known = c.units[b];
   for (size_t i = 0; i < again.partitions.size(); ++i) {
@@ -177,7 +177,7 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
   }
   std::vector<Again> again(kept->backends.size());
   for (LoadedUnits& units : c.loaded) units.programs_built = units.programs_from_cache = 0;
-  Stage stage(report, "resize");
+  Stage stage(report, "resize", kept->options.watch);
   for (size_t p = 0; p < c.partitions.size(); ++p) {
     const auto [b, index] = c.unit_of[p];
     bool anew = false;

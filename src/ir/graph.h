@@ -132,6 +132,9 @@ Result<std::unique_ptr<Graph>> Parse(std::string_view text, const OpRegistry& re
 /// them colours, with a legend.
 std::string ToDot(const Graph& graph, const std::vector<std::string>& cluster_of = {},
                   const std::vector<std::string>& owner_of = {});
+/// The same as a picture (SVG 1.1), which needs no other program to be seen.
+std::string ToSvg(const Graph& graph, const std::vector<std::string>& cluster_of = {},
+                  const std::vector<std::string>& owner_of = {});
 
 }  // namespace tim::vx::ir
 #endif  // TIMCL_IR_GRAPH_H_

@@ -61,6 +61,10 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
       global const uchar* from = (global const uchar*)X + min(m0 + i, M - 1) * K + k0;
       cell_t* to = line + i * CHUNK;
       int k = 0;
+#if DOT
+      for (; k + 64 <= count; k += 64)
+        *(uint16*)(to + k) = *(global const pixels4_t*)(from + k) ^ (uint)(FLIP * 0x01010101);
+#endif
       for (; k + 16 <= count; k += 16) {
         const uchar16 v = TIMCL_BYTES(from + k) ^ (uchar)FLIP;
 #if DOT

@@ -102,6 +102,7 @@ void BlockCases(CaseMaker& make) {
   }
   a.padding = PadType::SAME;
   add(a, {30, 3, 37, 2}, {3, 3, 37, 50}, "3x3, a tile beyond the last");
+  add(a, {16, 3, 20, 1}, {3, 3, 20, 30}, "3x3, tiles of 8");
   add(a, {57, 19, 32, 1}, {3, 3, 32, 64}, "3x3, many tiles");
   add(a, {9, 9, 140, 1}, {3, 3, 140, 33}, "3x3, more channels than fit on a stack");
   a.stride = {3, 2};
@@ -124,6 +125,16 @@ void BlockCases(CaseMaker& make) {
   }
   a.stride = {2, 2};
   add(a, {61, 5, 1, 1}, {7, 7, 1, 16}, "one channel");
+  add(a, {803, 3, 3, 1}, {7, 7, 3, 33}, "few channels, more of a row than is read at once");
+  a = {};
+  a.pad = {20, 70, 1, 1};
+  add(a, {13, 4, 2, 2}, {3, 3, 2, 20}, "few channels, pads larger than the window");
+  a.padding = PadType::SAME;
+  a.pad = {};
+  add(a, {26, 3, 3, 1}, {5, 3, 3, 20}, "few channels, tiles of 13");
+  add(a, {48, 3, 3, 1}, {3, 3, 3, 9}, "few channels, tiles of 16");
+  for (int64_t width : {4, 5, 6, 8})
+    add(a, {width, 9, 2, 1}, {3, 5, 2, 40}, "few channels, rows as short as a tile");
   a.multiplier = 1;
   for (int64_t width : {6, 7, 8, 15}) {
     for (int64_t k : {3, 5}) {

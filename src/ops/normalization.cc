@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/lines.h"
 #include "tim/vx/ops/instancenormalization.h"
 #include "tim/vx/ops/l2normalization.h"
 #include "tim/vx/ops/layernormalization.h"
@@ -67,6 +67,26 @@ Launches Normalize(const KernelRequest& request, Kind kind, const Shape::Lines& 
        .float_math = true}};
 }
 
+/// The same for vectors (lines16.clh).
+Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request,
+                                   const Shape::Lines& lines, bool by_position) {
+  for (size_t i = kBeta; by_position && i <= kGamma; ++i) {
+    if (!lines::IsWide(op.in(i)))
+      return Status::Error(Code::kUnsupported, "not f32: " + op.in(i).label());
+  }
+  return lines::AcceptsVectors(op, request, lines);
+}
+Launches NormalizeVectors(const KernelRequest& request, Kind kind, const Shape::Lines& lines,
+                          int64_t channels, float eps) {
+  KernelSpec spec = lines::VectorLaunch(request, "normalize16", lines);
+  if (kind != kL2)
+    spec.operands.insert(spec.operands.begin() + 1, {In(kBeta, "B"), In(kGamma, "G")});
+  spec.sizes.insert(spec.sizes.begin() + 2, {"CHANNELS", channels});
+  spec.reals = {{"EPS", eps}};
+  spec.defines.emplace_back("KIND", static_cast<int>(kind));
+  return {spec};
+}
+
 /// Mean and 1 / sqrt(population variance + eps) of n elements, `step` apart.
 struct Statistics {
   double mean, factor;
@@ -108,7 +128,14 @@ Status L2Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs)
 Result<Launches> L2General(const OpView& op, const KernelRequest& request) {
   return Normalize(request, kL2, L2Lines(op), 1, 0);
 }
+Result<KernelOffer> L2AcceptsVectors(const OpView& op, const KernelRequest& request) {
+  return AcceptsVectors(op, request, L2Lines(op), false);
+}
+Result<Launches> L2Vectors(const OpView& op, const KernelRequest& request) {
+  return NormalizeVectors(request, kL2, L2Lines(op), 1, 0);
+}
 constexpr KernelCandidate kL2Kernels[] = {
+    {"vectors", L2AcceptsVectors, L2Vectors},
     {"general", nullptr, L2General, {KernelSpec::Epilogue::kScalar}}};
 
 void L2Cases(CaseMaker& make) {
@@ -119,6 +146,9 @@ void L2Cases(CaseMaker& make) {
   }
   make.Of(L2Attrs{1}).In(F32({33, 7, 2})).Note("beyond a vector");
   make.Of(L2Attrs{2}).In(F32({2, 1, 3, 1, 2, 2})).Note("rank 6");
+  make.Of(L2Attrs{0}).In(F32({130, 33})).Note("several vectors");
+  make.Of(L2Attrs{0}).In(F32({64, 3})).Note("four vectors");
+  make.Of(L2Attrs{1}).In(F32({16, 5, 3})).Note("sixteen lines at once");
   make.Of(L2Attrs{0}).In(F32({5, 3})).Values({0, 0, 0, 0, 0, 1, -2}).Note("a line of zeros");
   make.Of(L2Attrs{0}).In(F32({21, 5})).Note("types").EachType();
   make.Of(L2Attrs{1}).In(F32({21, 5})).Note("types, across").EachType();
@@ -164,7 +194,14 @@ Status LayerReference(const OpView& op, const ref::Inputs& ins, ref::Outputs& ou
 Result<Launches> LayerGeneral(const OpView& op, const KernelRequest& request) {
   return Normalize(request, kLayer, LayerLines(op), 1, op.attrs<LayerAttrs>().eps);
 }
+Result<KernelOffer> LayerAcceptsVectors(const OpView& op, const KernelRequest& request) {
+  return AcceptsVectors(op, request, LayerLines(op), true);
+}
+Result<Launches> LayerVectors(const OpView& op, const KernelRequest& request) {
+  return NormalizeVectors(request, kLayer, LayerLines(op), 1, op.attrs<LayerAttrs>().eps);
+}
 constexpr KernelCandidate kLayerKernels[] = {
+    {"vectors", LayerAcceptsVectors, LayerVectors},
     {"general", nullptr, LayerGeneral, {KernelSpec::Epilogue::kScalar}}};
 
 void LayerCases(CaseMaker& make) {
@@ -188,7 +225,11 @@ void LayerCases(CaseMaker& make) {
     add(axis, 1e-3f, {19, 5, 3, 2}, {n[axis < 0 ? axis + 4 : axis]}, axis % 2 == 0, "axes");
   }
   add(2, 0.5f, {33, 2, 7, 2}, {1, 1, 7, 1}, true, "parameters of full rank");
-  add(0, 1e-5f, {100, 33}, {100}, true, "beyond a vector");
+  for (int64_t n : {16, 17, 63, 64, 65, 100, 129})
+    add(0, 1e-5f, {n, 33}, {n}, n % 2 == 0, "around a vector");
+  add(1, 1e-5f, {37, 5, 2}, {5}, true, "more than two vectors across");
+  add(0, 1e-5f, {16385, 1}, {16385}, true, "longer than there is room for");
+  add(1, 1e-5f, {16, 1025}, {1025}, true, "longer than there is room for");
   for (int32_t axis : {0, 1}) {
     make.Of(LayerAttrs{axis, 1e-5f})
         .In(F32({21, 21}))
@@ -248,12 +289,24 @@ Status InstanceReference(const OpView& op, const ref::Inputs& ins, ref::Outputs&
   return Status();
 }
 
-Result<Launches> InstanceGeneral(const OpView& op, const KernelRequest& request) {
+/// The cells of each channel.
+Shape::Lines InstanceLines(const OpView& op) {
   const auto [images, channels, cells] = ChannelsOf(op);
-  return Normalize(request, kInstance, {images * channels, cells, 1}, channels,
+  return {images * channels, cells, 1};
+}
+Result<KernelOffer> InstanceAcceptsVectors(const OpView& op, const KernelRequest& request) {
+  return AcceptsVectors(op, request, InstanceLines(op), false);
+}
+Result<Launches> InstanceVectors(const OpView& op, const KernelRequest& request) {
+  return NormalizeVectors(request, kInstance, InstanceLines(op), ChannelsOf(op).n,
+                          op.attrs<InstanceAttrs>().eps);
+}
+Result<Launches> InstanceGeneral(const OpView& op, const KernelRequest& request) {
+  return Normalize(request, kInstance, InstanceLines(op), ChannelsOf(op).n,
                    op.attrs<InstanceAttrs>().eps);
 }
 constexpr KernelCandidate kInstanceKernels[] = {
+    {"vectors", InstanceAcceptsVectors, InstanceVectors},
     {"general", nullptr, InstanceGeneral, {KernelSpec::Epilogue::kScalar}}};
 
 void InstanceCases(CaseMaker& make) {
@@ -266,6 +319,7 @@ void InstanceCases(CaseMaker& make) {
   add({7, 5, 3, 2}, {3}, {1e-3f, DataLayout::CWHN}, "rank 4; the layout does not matter");
   add({9, 3, 4, 2}, {1, 1, 4, 1}, {0.5f}, "parameters of full rank");
   add({5, 2, 3, 4, 2}, {4}, {}, "rank 5");
+  add({13, 11, 5, 2}, {5}, {}, "several vectors");
   make.Of(InstanceAttrs{})
       .In(F32({40, 4, 3, 2}))
       .In(F32({3}))

@@ -1,8 +1,11 @@
 // Transpose: reorders dimensions.  Source: ONNX Transpose-13.
 #include "tim/vx/ops/transpose.h"
 
+#include <algorithm>
 #include <string>
 
+#include "tim/vx/exact_division.h"
+#include "tim/vx/lines.h"
 #include "tim/vx/strided_view.h"
 
 namespace tim::vx::ops {
@@ -54,6 +57,86 @@ Result<StridedView> ViewOf(const OpView& op) {
 }
 using Op = ViewOp<ViewOf>;
 
+/// A dimension of the result: how many elements, and how far apart they lie in the input and in the
+/// result.
+struct Digit {
+  int64_t extent, from, to;
+};
+/// The dimensions of the result without those of one element; neighbours that stay together are
+/// one.
+std::vector<Digit> DigitsOf(const OpView& op) {
+  const StridedView whole = strided_view::Whole(op.in(0).shape());
+  std::vector<Digit> digits;
+  int64_t to = 1;
+  for (uint32_t p : op.attrs<TransposeAttrs>().perm) {
+    const int64_t extent = whole.extent[p], from = whole.stride[p];
+    if (extent == 1) continue;
+    if (!digits.empty() && from == digits.back().from * digits.back().extent) {
+      digits.back().extent *= extent;
+    } else {
+      digits.push_back({extent, from, to});
+    }
+    to *= extent;
+  }
+  return digits;
+}
+/// The digit along which the input's elements are neighbours.
+size_t TurnOf(const std::vector<Digit>& digits) {
+  size_t turn = 0;
+  while (turn < digits.size() && digits[turn].from != 1) ++turn;
+  return turn;
+}
+
+Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.is_cpu) return refuse("not a CPU");
+  if (!lines::IsWide(op.in(0)) || !lines::IsWide(op.out(0)))
+    return refuse("neither f32 nor quantized bytes");
+  const std::vector<Digit> digits = DigitsOf(op);
+  const size_t turn = TurnOf(digits);
+  if (turn == digits.size()) return refuse("it moves nothing");
+  if (digits[0].extent < 16 || digits[turn].extent < 16) return refuse("too narrow for vectors");
+  return KernelOffer{KernelSpec::Epilogue::kLanes};
+}
+
+Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
+  const std::vector<Digit> digits = DigitsOf(op);
+  const size_t turn = TurnOf(digits);
+  int64_t lines = 1;
+  std::vector<int32_t> table;
+  for (size_t d = 1; d < digits.size(); ++d) {
+    const int64_t extent = d == turn ? 1 : digits[d].extent;
+    lines *= extent;
+    AppendDivision(extent, &table);
+    table.push_back(static_cast<int32_t>(digits[d].from));
+    table.push_back(static_cast<int32_t>(digits[d].to));
+  }
+  if (table.empty()) table.push_back(0);
+  KernelSpec spec;
+  spec.source = "transpose16.cl";
+  spec.entry = "transpose16";
+  spec.operands = {In(0, "X"), Out(0, "Y"), Data(table, "T", "int")};
+  spec.sizes = {{"LENGTH", digits[0].extent}};
+  spec.defines = {{"RANK", digits.size()}, {"TURNED", turn != 0}};
+  spec.float_math = true;
+  if (turn != 0) {
+    spec.sizes.emplace_back("X_STEP", digits[0].from);
+    spec.sizes.emplace_back("TURN_LENGTH", digits[turn].extent);
+    spec.sizes.emplace_back("Y_STEP", digits[turn].to);
+    spec.dims = 2;
+    spec.global = Grid(DivideUp(digits[0].extent, 16), lines);
+  } else {
+    // A few work-items for each core, but none of less than some 4096 numbers.
+    const int64_t share = DivideUp(lines, 8 * static_cast<int64_t>(request.caps.compute_units));
+    const int64_t run = std::clamp<int64_t>(4096 / digits[0].extent, 1, share);
+    spec.sizes.emplace_back("ITEMS", lines);
+    spec.sizes.emplace_back("RUN", run);
+    spec.global = Grid(DivideUp(lines, run));
+  }
+  return Launches{spec};
+}
+constexpr KernelCandidate kKernels[] = {{"vectors", AcceptsVectors, Vectors}, Op::kKernels[0]};
+
 void Cases(CaseMaker& make) {
   using namespace cases;
   auto add = [&](std::vector<uint32_t> perm, const Shape& x, const char* note) {
@@ -69,6 +152,20 @@ void Cases(CaseMaker& make) {
   add({6, 0, 5, 1, 4, 2, 3}, {2, 3, 2, 2, 3, 2, 2}, "rank 7");
   add({2, 0, 1}, {6, 1, 4}, "an extent of 1");
   add({1, 0}, {1, 9}, "moves nothing");
+  add({0, 2, 1, 3}, {16, 5, 3, 2}, "lines of a vector");
+  add({0, 2, 1}, {37, 5, 3}, "lines of some vectors");
+  add({0, 3, 2, 1}, {70, 3, 4, 5}, "long lines");
+  add({1, 0}, {16, 17}, "a vector each way");
+  add({1, 0, 2}, {49, 35, 3}, "matrices of some vectors");
+  add({2, 0, 1, 3}, {7, 5, 21, 2}, "WHCN to CWHN, vectors");
+  add({1, 2, 0, 3}, {33, 6, 5, 2}, "CWHN to WHCN, vectors");
+  add({2, 1, 0}, {19, 5, 18}, "outer with inner, vectors");
+  for (const std::vector<uint32_t>& perm : {std::vector<uint32_t>{0, 2, 1}, {2, 0, 1}}) {
+    for (const TensorType& t : {U8({18, 3, 20}), I8({18, 3, 20})}) {
+      make.Of(TransposeAttrs{perm}).In(t).Note("bytes in vectors");
+      make.Of(TransposeAttrs{perm}).In(t).Out(F32()).Note("bytes in vectors, to f32");
+    }
+  }
   make.Of(TransposeAttrs{{1, 0, 2}})
       .In(F32({7, 5, 3}))
       .Out(F32({5, 7, 3}))
@@ -96,7 +193,7 @@ constexpr OpDef kTranspose = {.name = "Transpose",
                               .verify = Verify,
                               .infer = Infer,
                               .reference = Op::Reference,
-                              .kernels = Op::kKernels,
+                              .kernels = kKernels,
                               .layout = LayoutRule::Permutes("perm"),
                               .tolerance = Tolerance::Exact(),
                               .cases = TIMCL_CASES(Cases)};

@@ -161,8 +161,10 @@ struct Tile {
   int64_t stride = 0;
   int64_t columns() const { return nv * kChannelBlock; }
 };
-/// Few shapes, since each is a kernel to compile.
-constexpr Tile kTiles[] = {{7, 4, 1.0}, {14, 2, 1.0}, {16, 1, 1.15}, {1, 4, 1.8}};
+/// Few shapes, since each is a kernel to compile. Those of 14 and 7 pixels, 13, and 8 suit rows of
+/// 224, 208, and 256 pixels and what is left of them after each halving.
+constexpr Tile kTiles[] = {{7, 4, 1.0},  {14, 2, 1.0},  {13, 2, 1.0},
+                           {8, 2, 1.03}, {16, 1, 1.15}, {1, 4, 1.8}};
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
 
 /// `steps`: multiplications of one vector of results.
@@ -267,12 +269,19 @@ Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const Convolution& 
 
 namespace {
 
-constexpr int64_t kLines = 64;  // LINES of conv_stem8.cl
+constexpr int64_t kLines = 64;
+constexpr int64_t kStemRoom = 4096;  // four byte each without dot product
 
+/// Of few shapes that fill the registers the one that computes least twice at the end of a row.
 Tile StemTile(const OpView& op, const Convolution& c) {
-  const int64_t ow = op.out(0).shape()[0], oc = c.out_channels;
-  const int64_t mx = ow >= 14 ? 14 : 7;
-  return {mx, mx == 14 ? (oc <= kChannelBlock ? 1 : 2) : (oc <= 2 * kChannelBlock ? 2 : 4), 1.0};
+  const int64_t ow = op.out(0).shape()[0], vectors = DivideUp(c.out_channels, kChannelBlock);
+  if (ow < 12) return {std::min<int64_t>(ow, 7), vectors <= 2 ? 2 : 4, 1.0};
+  Tile best = {12, std::min<int64_t>(vectors, 2), 1.0};
+  for (const int64_t mx : {13, 14, 16}) {
+    const bool fits = mx <= ow && mx * best.nv <= 28;
+    if (fits && DivideUp(ow, mx) * mx <= DivideUp(ow, best.mx) * best.mx) best.mx = mx;
+  }
+  return best;
 }
 
 }  // namespace
@@ -289,7 +298,6 @@ Result<KernelOffer> Bytes<kDot>::AcceptsStem(const OpView& op, const KernelReque
   if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
   if (x.stride > 2) return Refuse("only strides of 1 and 2 along the width");
   if (x.size > 16) return Refuse("the window is wider than 16 cells");
-  if (op.out(0).shape()[0] < 7) return Refuse("less than 7 results in a row");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * x.size * y.size, kDot));
   if (!kDot && c.used * x.size * y.size > 514) return Refuse("sums may leave 24 bits");
   return Offer(true);
@@ -304,6 +312,15 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c)
   const int64_t steps = DivideUp(x.size, kTogether);  // of one line of the window
   const Tile tile = StemTile(op, c);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
+  // A whole row, or as many tiles of it as have room.
+  constexpr int64_t kRoom = kStemRoom * kTogether;
+  auto pitch_of = [&](int64_t tiles) {
+    return (tiles * tile.mx - 1) * x.stride + steps * kTogether;
+  };
+  const int64_t tiles = DivideUp(out[0], tile.mx);
+  int64_t together = tiles;
+  while (together > 1 && c.used * y.size * pitch_of(together) > kRoom) --together;
+  together = DivideUp(tiles, DivideUp(tiles, together));
   const Weights weights(op.in(1));
   std::vector<int8_t> packed(
       static_cast<size_t>(groups * width * c.used * y.size * steps * kTogether));
@@ -336,15 +353,14 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c)
                 {"LEFT", x.front},
                 {"TOP", y.front},
                 {"GROUPS", groups},
-                {"CELLS", op.in(0).shape().count()}};
-  spec.defines = {{"DOT", kDot},
-                  {"MX", tile.mx},
-                  {"NV", tile.nv},
-                  {"STEP", x.stride},
-                  {"WIDEST", DivideUp(x.size, 4) * 4},
-                  {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
+                {"CELLS", op.in(0).shape().count()},
+                {"TILES", together},
+                {"PITCH", pitch_of(together)}};
+  spec.defines = {{"DOT", kDot},   {"MX", tile.mx},
+                  {"NV", tile.nv}, {"STEP", x.stride},
+                  {"ROOM", kRoom}, {"FLIP", op.in(0).dtype() == DataType::INT8 ? 128 : 0}};
   spec.dims = 3;
-  spec.global = Grid(DivideUp(out[0], tile.mx), out[1], groups * c.images);
+  spec.global = Grid(DivideUp(tiles, together), out[1], groups * c.images);
   spec.flops = FlopsOf(op, c.used * taps);
   return Launches{spec};
 }

@@ -38,6 +38,10 @@ class Executable {
   /// One inference, a step after the other. (*timings)[s] receives what Kernel::Profile says of
   /// step s.
   Status Profile(std::vector<std::vector<kernel::Timing>>* timings);
+  /// The same of one step; the steps before it have run.
+  Status ProfileStep(size_t step, std::vector<kernel::Timing>* timings) {
+    return steps_[step].kernel->Profile(timings);
+  }
 
   /// Its steps, to be planned anew: nothing is left.
   std::vector<Step> Release() { return std::move(steps_); }

@@ -14,8 +14,10 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", TIMCL_VERSION);
     app.require_subcommand(1);
     const std::vector<Command> commands = {
-        tim::vx::tools::AddDevices(app), tim::vx::tools::AddOps(app), tim::vx::tools::AddCache(app),
-        tim::vx::tools::AddInfo(app), tim::vx::tools::AddPartition(app)};
+        tim::vx::tools::AddDevices(app),   tim::vx::tools::AddOps(app),
+        tim::vx::tools::AddCache(app),     tim::vx::tools::AddInfo(app),
+        tim::vx::tools::AddPartition(app), tim::vx::tools::AddProfile(app),
+        tim::vx::tools::AddTune(app)};
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

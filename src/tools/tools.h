@@ -44,6 +44,10 @@ Command AddCache(CLI::App& app);
 Command AddInfo(CLI::App& app);
 /// `timcl partition`: who would run what of a graph, and why.
 Command AddPartition(CLI::App& app);
+/// `timcl profile`: where the time of a graph goes.
+Command AddProfile(CLI::App& app);
+/// `timcl tune`: which kernels are fast on this device.
+Command AddTune(CLI::App& app);
 /// `timcl ops`: the operator table.
 Command AddOps(CLI::App& app);
 

@@ -67,6 +67,12 @@ TEST(ProfileTest, OneRowPerOperationWithWork) {
   EXPECT_EQ(profile.runs, 3);
   EXPECT_GT(profile.run_ms, 0);
   EXPECT_EQ(profile.TotalMs(), op.median_ms);
+  // The device's own limits explain some of the time.
+  EXPECT_GT(op.least_ms, 0);
+  ASSERT_THAT(profile.limits, SizeIs(1));
+  EXPECT_THAT(profile.limits[0], HasSubstr("GFLOP/s"));
+  EXPECT_THAT(profile.ToText(), HasSubstr("limits of opencl: "));
+  EXPECT_THAT(profile.ToJson(), HasSubstr("\"least_ms\": "));
   p.ExpectRight();
   // As before it: new inputs are seen.
   std::vector<float> none(kSide * kSide);
@@ -206,19 +212,27 @@ TEST(ProfileTest, TextIsAnAlignedTableAndASummary) {
   conv.median_ms = 3;
   conv.flops = 6e6;
   conv.bytes = 1500000;
+  conv.tile = "MX=6";
+  conv.least_ms = 1.5;
   OpTime part{"Add#1", "Add", "opencl", "pointwise", "Mine#3"};
   part.launches = 2;
   part.median_ms = 1;
   profile.ops = {conv, part};
   profile.runs = 10;
   profile.run_ms = 4.5;
+  profile.limits = {"opencl: 5 GFLOP/s"};
   EXPECT_EQ(
       profile.ToText(),
-      "op                | kernel    | backend | launches |     ms |  share | GFLOP/s | GB/s\n"
-      "Conv2d#1 + Relu#2 | conv2d    | opencl  |        1 | 3.0000 | 75.0 % |    2.00 | 0.50\n"
-      "Mine#3            | expanded  |         |          | 1.0000 | 25.0 % |         |\n"
-      "  Add#1           | pointwise | opencl  |        2 | 1.0000 | 25.0 % |         |\n"
-      "10 runs of 2 operations; together 4.0000 ms, a whole run 4.5000 ms (medians)\n");
+      "op                | kernel    | tile | backend | launches |     ms |  share | GFLOP/s | "
+      "GB/s | roofline\n"
+      "Conv2d#1 + Relu#2 | conv2d    | MX=6 | opencl  |        1 | 3.0000 | 75.0 % |    2.00 | "
+      "0.50 |     50 %\n"
+      "Mine#3            | expanded  |      |         |          | 1.0000 | 25.0 % |         |  "
+      "    |\n"
+      "  Add#1           | pointwise |      | opencl  |        2 | 1.0000 | 25.0 % |         |  "
+      "    |\n"
+      "10 runs of 2 operations; together 4.0000 ms, a whole run 4.5000 ms (medians)\n"
+      "limits of opencl: 5 GFLOP/s\n");
 }
 
 }  // namespace

@@ -340,6 +340,7 @@ TEST(Text, SurvivesRandomEdits) {
     ASSERT_TRUE(once.ok()) << once.status().message() << "\n" << Print(**graph);
     EXPECT_EQ(Print(**once), Print(**Parse(Print(**once), Builtin())));
     (void)ToDot(**graph);
+    (void)ToSvg(**graph);
     if (CheckInvariants(**graph, false).ok()) {
       for (size_t id = 0; id < (*graph)->nodes().size(); ++id)
         (void)VerifyNode(**graph, static_cast<int>(id));
@@ -362,6 +363,38 @@ TEST(Dot, BoxesEdgesAndClusters) {
   EXPECT_THAT(dot, HasSubstr("n1 -> v3;"));
   EXPECT_THAT(dot, ::testing::Not(HasSubstr("v1")));  // constants are left out
   EXPECT_THAT(dot, ::testing::Not(HasSubstr("legend")));
+}
+
+/// The first number behind `attribute="` of the box that has this text.
+double NumberOf(const std::string& svg, const std::string& text, const std::string& attribute) {
+  const size_t end = svg.find(">" + text + "<");
+  const size_t box = svg.rfind("<g>", end);
+  const size_t at = svg.find(" " + attribute + "=\"", box);
+  if (end == std::string::npos || at > end) return -1;
+  return std::stod(svg.substr(at + attribute.size() + 3));
+}
+
+TEST(Svg, ReadersStandBelowWhatTheyRead) {
+  const auto graph = MustParse(
+      "%0 = input \"x<\" f32[2]\n%1 = constant \"weights\" f32[2] {1, 2}\n"
+      "%2 = Add \"a&b\"(%0, %1) : f32[2]\n%3 = Relu(%2) : f32[2]\n%4 = Abs(%2) : f32[2]\n"
+      "%5 = Add(%3, %4) : output f32[2] \"y\"\n");
+  const std::string svg = ToSvg(*graph, {"opencl 0", "opencl 0"}, {"opencl", "opencl"});
+  EXPECT_EQ(svg.rfind("<svg xmlns=", 0), 0u);
+  EXPECT_THAT(svg, HasSubstr(">x&lt;<"));
+  EXPECT_THAT(svg, HasSubstr(">a&amp;b<"));
+  EXPECT_THAT(svg, HasSubstr("constant weights f32[2]"));  // in a tip: constants have no box
+  EXPECT_THAT(svg, HasSubstr(">opencl</text>"));           // the legend
+  const double first = NumberOf(svg, "Add#0", "y"), relu = NumberOf(svg, "Relu#1", "y"),
+               last = NumberOf(svg, "Add#3", "y");
+  EXPECT_GT(first, 0);
+  EXPECT_LT(first, relu);
+  EXPECT_EQ(relu, NumberOf(svg, "Abs#2", "y"));
+  EXPECT_LT(relu, last);
+  // Neighbours do not cover each other, and what reads both stands below the middle.
+  const double left = NumberOf(svg, "Relu#1", "x"), right = NumberOf(svg, "Abs#2", "x");
+  EXPECT_GE(right - left, NumberOf(svg, "Abs#2", "width"));
+  EXPECT_NEAR(NumberOf(svg, "Add#3", "x"), (left + right) / 2, 1);
 }
 
 TEST(Dot, OneColourPerOwner) {

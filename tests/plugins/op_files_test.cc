@@ -56,7 +56,8 @@ Ran CheckAll(const std::string& file, size_t operators) {
 
 TEST(OpFiles, PointwiseRows) {
   const Ran ran = CheckAll(ACTIVATIONS, 19);
-  ASSERT_THAT(ran, UnorderedElementsAre(Key("vectors"), Key("vectors in blocks"), Key("pointwise")));
+  ASSERT_THAT(ran,
+              UnorderedElementsAre(Key("vectors"), Key("vectors in blocks"), Key("pointwise")));
   EXPECT_GT(ran.at("vectors"), 19u * 5);
   EXPECT_GT(ran.at("pointwise"), 19u * 5);
 }

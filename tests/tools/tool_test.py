@@ -2,7 +2,7 @@
 """Calls the timcl command and checks its exit status and its words: tool_test.py <timcl> <check>.
 
 coverage also takes conformance_test and golden_test, which write what the command shows."""
-import json, os, pathlib, shutil, subprocess, sys, tempfile
+import json, os, pathlib, shutil, subprocess, sys, tempfile, xml.dom.minidom
 
 tool = sys.argv[1]
 
@@ -283,4 +283,77 @@ def partition():
         has(err, *words)
 
 
-{"usage": usage, "partition": partition, "cache": cache, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()
+def profile():
+    with tempfile.TemporaryDirectory() as top:
+        file, trace, dump = (pathlib.Path(top) / name for name in ("graph.txt", "trace.json", "dump"))
+        file.write_text(GRAPH)
+        code, out, err = call("profile", str(file), "--runs=2", "--trace", str(trace), TIMCL_DUMP=str(dump))
+        assert code == 0, err
+        has(out, "kernel", "tile", "roofline", "Add#1 'first'", "2 runs of", "limits of opencl: ", "GB/s beyond")
+        events = json.loads(trace.read_text())
+        names = [e["name"] for e in events]
+        assert "Run" in names and "prepare" in names and any(n.startswith("Add#1 'first'") for n in names), names
+        for picture in ("built.dot", "built.svg", "graph.dot", "graph.svg"):
+            text = (dump / picture).read_text()
+            has(text, "Add#1", "Relu#3")
+            if picture.endswith(".svg"):
+                xml.dom.minidom.parseString(text)
+        has((dump / "graph.svg").read_text(), "opencl")
+
+        code, out, err = call("profile", str(file), "--runs=1", "--format=json", "--device=reference")
+        assert code == 0, err
+        table = json.loads(out)
+        assert table["runs"] == 1 and len(table["ops"]) == 3, table
+        assert [op["kernel"] for op in table["ops"]] == ["reference"] * 3, table
+        for args, want, words in ((["--runs=0"], 1, ["--runs"]), (["--trace", top], 6, ["cannot be written"]),
+                                  (["-o", top], 6, ["cannot be written"])):
+            code, _, err = call("profile", str(file), *args)
+            assert code == want, (args, code, err)
+            has(err, *words)
+        file.write_text(GRAPH.replace("Abs", "Abz"))
+        code, _, err = call("profile", str(file))
+        assert code == 2, err
+        has(err, "timcl profile: ", "no op of the kind")
+
+
+def tune():
+    # A product of matrices that several kernels can do.
+    graph = """%0 = input "x" f32[64,48]
+%1 = constant f32[32,64] elided
+%2 = Matmul#1 "product"(%0, %1) {} : output f32[32,48] "y"
+"""
+    with tempfile.TemporaryDirectory() as top:
+        file, cache = pathlib.Path(top) / "graph.txt", pathlib.Path(top) / "cache"
+        file.write_text(graph)
+        cache.mkdir()
+        code, out, err = call("tune", str(file), "--runs=1", TIMCL_CACHE_DIR=str(cache))
+        assert code == 0, err
+        (kept,) = cache.glob("tuning_*.json")
+        has(out, "fastest", "Matmul(", f"1 operation kept in {kept}")
+        assert "\r" not in err, err  # progress is for terminals
+        tuned = json.loads(kept.read_text())
+        ((signature, times),) = tuned["kernels_ms"].items()
+        assert len(times) > 1 and all(ms > 0 for ms in times.values()), times
+
+        def used(times, *args):
+            tuned["kernels_ms"] = {signature: times}
+            kept.write_text(json.dumps(tuned))
+            code, out, err = call("profile", str(file), "--runs=1", "--format=json", *args, TIMCL_CACHE_DIR=str(cache))
+            assert code == 0, err
+            (op,) = json.loads(out)["ops"]
+            return op["kernel"] + " " + op["tile"]
+
+        by_time = {name: used({name: 1.0}) for name in times}
+        assert len(set(by_time.values())) > 1, by_time
+        other = next(name for name in times if by_time[name] != used({}))
+        assert used({other: 1.0}) == by_time[other]
+        assert used({other: 1.0}, "--option=opencl.tuning=off") == used({})
+        # One that does not fit is no reason to fail, unless it was named.
+        tuned["driver"] = "of yesterday"
+        assert used({other: 1.0}) == used({})
+        code, _, err = call("profile", str(file), "--runs=1", f"--option=opencl.tuning={kept}")
+        assert code == 4, err
+        has(err, "kVersionMismatch", "of yesterday", "timcl tune")
+
+
+{"usage": usage, "partition": partition, "cache": cache, "profile": profile, "tune": tune, "devices": devices, "no_device": no_device, "ops": ops, "coverage": coverage}[sys.argv[2]]()

@@ -5,6 +5,7 @@
 #define TIM_VX_BACKEND_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -186,8 +187,11 @@ struct Timing {
   std::string label;   // "" = the op's own; with those that run fused into it, where there are some
   std::string kernel;  // kernel function, or what else was done
   double seconds = 0;
-  double flops = 0;    // arithmetic; 0 = unknown
-  uint64_t bytes = 0;  // of the operands; 0 = unknown
+  double flops = 0;          // arithmetic; 0 = unknown
+  uint64_t bytes = 0;        // of the operands; 0 = unknown
+  std::string tile = {};     // what the kernel's text was made for ("MX=6 NV=2"); "" = nothing
+  double start = -1;         // seconds after the first work of this Profile; < 0: after the former
+  double least_seconds = 0;  // by the limits of the device (Backend::Limits); 0 = unknown
 };
 
 /// The unit that runs: one partition. Prepare once, Execute per Run.
@@ -270,6 +274,9 @@ struct CompileEnv {
   std::shared_ptr<std::vector<std::shared_ptr<void>>> keep =
       std::make_shared<std::vector<std::shared_ptr<void>>>();
   bool relaxed = false;  // CompileOption::setRelaxMode
+  /// To be called before each piece of work that takes long, such as building a program: what it
+  /// is, how many are done, of how many. Null: nobody wants to know.
+  std::function<void(const std::string& what, size_t done, size_t total)> progress = {};
   /// Whether what is compiled runs in this process. If not, one that only compiles is enough.
   bool executes = true;
 };
@@ -297,6 +304,9 @@ class TIMCL_API Backend {
   /// binary graph calls only this.
   virtual Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
                       const CompileEnv& env, LoadedUnits* units) = 0;
+  /// What its device can do at most, in words, as measured for Timing::least_seconds; "" = nobody
+  /// knows.
+  virtual std::string Limits() { return std::string(); }
 };
 
 }  // namespace tim::vx

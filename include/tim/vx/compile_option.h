@@ -3,6 +3,7 @@
 #define TIM_VX_COMPILE_OPTION_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,6 +34,12 @@ enum class PartitionStrategy {
   kConvex,          ///< as few partitions as possible, of operations that need not be connected
   kExecutionOrder,  ///< runs of neighbours in one fixed order
   kPerOp,           ///< one for each operation: to find the one that is to blame
+};
+
+/// How far Compile() has come.
+struct CompileProgress {
+  std::string stage;           ///< "infer types", "partition", "load: opencl: building", ...
+  size_t done = 0, total = 0;  ///< of what the stage counts; total 0: it does not count
 };
 
 /// A value: copies are independent. (In the original a copy shares its settings with the source;
@@ -108,6 +115,12 @@ class TIMCL_API CompileOption {
   /// Whether operations may be merged into one kernel; on by default. Results are the same.
   CompileOption& SetFusion(bool enable);
   bool Fusion() const;
+
+  /// Called in the thread that compiles, before each stage and each kernel that is built; it must
+  /// not use the graph. Exceptions from it end the compilation with kInternal. Without it a line on
+  /// stderr tells of compilations that take longer than a second, if that is a terminal.
+  CompileOption& SetProgress(std::function<void(const CompileProgress&)> progress);
+  const std::function<void(const CompileProgress&)>& Progress() const;
 
  private:
   struct Impl;

@@ -1,7 +1,9 @@
-// What Softmax and LogSoftmax share: each line along an axis becomes a line of results.
+// What operators share that make a line of results of each line along an axis: softmax,
+// normalisations.
 #ifndef TIM_VX_LINES_H_
 #define TIM_VX_LINES_H_
 
+#include <algorithm>
 #include <string>
 
 #include "tim/vx/op_kit.h"
@@ -28,6 +30,48 @@ Launches LineLaunch(const OpView& op, const std::string& entry) {
   spec.local = {16, 1, 1};
   spec.float_math = true;
   return {spec};
+}
+
+/// Whether kernels read and store 16 elements of it at once.
+inline bool IsWide(const TensorView& t) {
+  const bool byte = t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8;
+  return t.dtype() == DataType::FLOAT32 ||
+         (byte && t.type().quantized() && !t.type().per_channel());
+}
+
+/// Lines that a kernel with lines16.clh takes: of what lies in 16 elements at once, wide enough for
+/// vectors, and short enough to be kept by a work-item.
+inline Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request,
+                                          const Shape::Lines& lines) {
+  constexpr int64_t kRoom = 16384;
+  auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.is_cpu) return refuse("not a CPU");
+  for (const TensorView& t : {op.in(0), op.out(0)}) {
+    if (!IsWide(t)) return refuse("neither f32 nor quantized bytes: " + t.label());
+  }
+  const bool across = lines.inner > 1;
+  if ((across ? lines.inner : lines.n) < 16) return refuse("too narrow for vectors");
+  if (lines.n * (across ? 16 : 1) > kRoom) return refuse("the lines are too long");
+  return KernelOffer{KernelSpec::Epilogue::kLanes};
+}
+
+/// The launch of such a kernel, `entry` of <entry>.cl.
+inline KernelSpec VectorLaunch(const KernelRequest& request, const std::string& entry,
+                               const Shape::Lines& lines) {
+  const bool across = lines.inner > 1;
+  const int64_t items = lines.outer * (across ? DivideUp(lines.inner, 16) : 1);
+  // A few work-items for each core, but none of less than some 4096 numbers.
+  const int64_t share = DivideUp(items, 8 * static_cast<int64_t>(request.caps.compute_units));
+  const int64_t run = std::clamp<int64_t>(4096 / (lines.n * (across ? 16 : 1)), 1, share);
+  KernelSpec spec;
+  spec.source = entry + ".cl";
+  spec.entry = entry;
+  spec.operands = {In(0, "X"), Out(0, "Y")};
+  spec.sizes = {{"LENGTH", lines.n}, {"INNER", lines.inner}, {"ITEMS", items}, {"RUN", run}};
+  spec.defines = {{"ACROSS", across}};
+  spec.global = Grid(DivideUp(items, run));
+  spec.float_math = true;
+  return spec;
 }
 
 }  // namespace tim::vx::lines

@@ -22,8 +22,13 @@ struct OpTime {
   size_t launches = 0;       ///< pieces of work that were timed
   double median_ms = 0;      ///< of all its launches together, over the runs
   double min_ms = 0;
-  double flops = 0;    ///< arithmetic of one run; 0 = unknown
-  uint64_t bytes = 0;  ///< of the operands that its kernels read and write; 0 = unknown
+  double flops = 0;       ///< arithmetic of one run; 0 = unknown
+  uint64_t bytes = 0;     ///< of the operands that its kernels read and write; 0 = unknown
+  std::string tile = {};  ///< what its kernels were made for ("MX=6 NV=2"); "" = nothing special
+  /// The time that the device needs at least for the arithmetic or for moving the bytes, whichever
+  /// takes longer (the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009); 0 =
+  /// unknown.
+  double least_ms = 0;
 };
 
 /// What Graph::Profile() measured. A plain value.
@@ -33,12 +38,17 @@ class TIMCL_API GraphProfile {
       ops;  ///< in the order in which they run; empty: Graph::LastStatus() tells why
   int runs = 0;
   double run_ms = 0;  ///< median of as many whole runs that were not taken apart, made just before
+  std::vector<std::string>
+      limits;  ///< of each backend's device, measured, as OpTime::least_ms uses
 
   /// The sum of the operations' median_ms: of all, or of the parts of one ("A#1", "A#1 / B#1").
   double TotalMs(const std::string& part_of = "") const;
-  /// A table for people: op, kernel, backend, time, share of the time, GFLOP/s, GB/s; parts stand
-  /// under the operation that they are parts of. Then one summary line.
+  /// A table for people: op, kernel, tile, backend, time, share of the time, GFLOP/s, GB/s, and
+  /// the roofline's time as share of the time; parts stand under the operation that they are parts
+  /// of. Then one summary line, and the limits.
   std::string ToText() const;
+  /// Everything, for machines: the names of the members here are the keys.
+  std::string ToJson() const;
 };
 
 }  // namespace vx

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/joined_kernel.h"
+#include "backends/opencl/run/peaks.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
 #include "base/log.h"
@@ -37,8 +39,9 @@ bool Enabled(const CompileEnv& env, const char* name) {
   return it == env.options.end() || it->second != "off";
 }
 
-Wishes WishesOf(const CompileEnv& env) {
+Wishes WishesOf(const CompileEnv& env, std::shared_ptr<const Tuning> tuning) {
   Wishes wishes;
+  wishes.tuning = std::move(tuning);
   wishes.relaxed = env.relaxed;
   const auto it = env.options.find("without_kernels");
   std::stringstream names(it == env.options.end() ? std::string() : it->second);
@@ -57,14 +60,22 @@ class OpenClBackend : public Backend {
     info_ = {"opencl", caps.vendor, caps.driver, caps.name};
     info_.note = note;
     if (!note.empty()) reason_ += "; " + note;
+    ReadTuning();
   }
 
   const BackendInfo& Info() const override { return info_; }
   const std::string& reason() const { return reason_; }
   uint64_t max_allocation() const { return main_.device->caps().max_allocation; }
 
+  std::string Limits() override {
+    const std::string text = main_.device->peaks().ToText();
+    if (text.empty() || !inline_) return text;
+    return text + "; inline device: " + inline_->device->peaks().ToText();
+  }
+
   Status Begin(const CompileEnv& env) override {
-    wishes_ = WishesOf(env);
+    TIMCL_ASSIGN(auto tuning, TuningOf(env));
+    wishes_ = WishesOf(env, std::move(tuning));
     return Status();
   }
 
@@ -88,6 +99,7 @@ class OpenClBackend : public Backend {
   Status Compile(const std::vector<GraphView>& parts, const CompileEnv& env,
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
+    if (!tuning_warning_.empty()) units->warnings.push_back(tuning_warning_);
     std::string why;
     bool run_inline = false;
     if (inline_) {
@@ -150,6 +162,7 @@ class OpenClBackend : public Backend {
       if (session == nullptr) {
         TIMCL_ASSIGN(session, Session::Create(lane.device));
       }
+      if (env.progress) env.progress("building programs", units->kernels.size(), calls.size());
       // Partitions share programs: the first that has one builds it, the others find it.
       BuiltPrograms programs;
       BuildStats stats;
@@ -166,17 +179,46 @@ class OpenClBackend : public Backend {
       units->programs_built += stats.built;
       units->programs_from_cache += stats.from_disk;
       if (plan->separate != nullptr) {
-        units->kernels.push_back(
-            std::make_unique<JoinedKernel>(session, plan, std::move(programs), lane.programs));
+        units->kernels.push_back(std::make_unique<JoinedKernel>(session, plan, std::move(programs),
+                                                                lane.programs, env.progress));
       } else {
         units->kernels.push_back(
-            std::make_unique<PartitionKernel>(session, plan, std::move(programs)));
+            std::make_unique<PartitionKernel>(session, plan, std::move(programs), env.progress));
       }
     }
     return Status();
   }
 
  private:
+  /// Whatever was tuned for the device. A file that somebody named and that cannot be used is told
+  /// of with each graph; one of the cache that is out of date is as good as none.
+  void ReadTuning() {
+    const DeviceCaps& caps = main_.device->caps();
+    const bool named = !options_.tuning_file.empty();
+    const std::string file =
+        named ? options_.tuning_file : Tuning::FileFor(options_.cache_dir, caps.name, caps.driver);
+    std::error_code error;
+    if (file.empty() || (!named && !std::filesystem::exists(file, error))) return;
+    auto tuning = Tuning::Read(file, caps.name, caps.driver);
+    if (tuning.ok()) {
+      tuning_ = std::make_shared<const Tuning>(std::move(*tuning));
+    } else if (named) {
+      tuning_warning_ = tuning.status().detail();
+    } else {
+      base::Log("tuning", base::LogLevel::kInfo, "{}", tuning.status().detail());
+    }
+  }
+
+  /// "tuning": "off", or another file than the context's. Null: none.
+  Result<std::shared_ptr<const Tuning>> TuningOf(const CompileEnv& env) const {
+    const auto asked = env.options.find("tuning");
+    if (asked == env.options.end()) return tuning_;
+    if (asked->second == "off") return std::shared_ptr<const Tuning>();
+    const DeviceCaps& caps = main_.device->caps();
+    TIMCL_ASSIGN(Tuning read, Tuning::Read(asked->second, caps.name, caps.driver));
+    return std::make_shared<const Tuning>(std::move(read));
+  }
+
   /// A device with the programs that are built for it.
   struct Lane {
     Lane(const std::shared_ptr<Device>& opened, const ProgramCacheOptions& cache)
@@ -191,7 +233,8 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units, std::vector<Emitted>* emitted) {
     kernels::Sources sources(options_.kernel_dir);
     const DeviceCaps& caps = lane.device->caps();
-    const Wishes wishes = WishesOf(env);
+    TIMCL_ASSIGN(auto tuning, TuningOf(env));
+    const Wishes wishes = WishesOf(env, std::move(tuning));
     for (const GraphView& part : parts) {
       Unit unit;
       TIMCL_TRY(Select(part, caps, &unit, wishes));
@@ -291,6 +334,8 @@ class OpenClBackend : public Backend {
   std::string reason_;
   BackendInfo info_;
   Wishes wishes_;
+  std::shared_ptr<const Tuning> tuning_;
+  std::string tuning_warning_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct BackendOptions {
   std::string cache_dir;    // of program binaries; "" = none
   std::string kernel_dir;   // replaces built-in kernel sources by file name; "" = none
   std::string icd_vendors;  // value of OCL_ICD_VENDORS, for the message when there is no device
+  std::string tuning_file;  // "": the device's own in cache_dir, if there is one; see tuning.h
   /// Whether graphs may run in the caller's thread, on a device beside the main one.
   InlineDevice inline_device = InlineDevice::kOff;
   /// Kernels and copies as for a GPU with memory of its own, whatever the device is. For tests:

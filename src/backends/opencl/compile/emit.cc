@@ -116,6 +116,8 @@ class Emitter {
     launch.op = op.id();
     launch.label = label;
     launch.kernel = group.converts() ? spec.entry : group.kernel->name;
+    for (const auto& [name, value] : spec.defines)
+      launch.tile += (launch.tile.empty() ? "" : " ") + name + "=" + value;
     launch.global = spec.global;
     launch.local = spec.local;
     launch.dims = spec.dims != 0        ? spec.dims

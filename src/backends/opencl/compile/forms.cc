@@ -25,7 +25,8 @@ class Chooser {
   Status Run() {
     choices_.resize(unit_.groups.size());
     for (size_t g = 0; g < unit_.groups.size(); ++g) {
-      for (const KernelCandidate& candidate : unit_.groups[g].op.def().kernels) {
+      for (const KernelCandidate* asked : InOrder(unit_.groups[g].op, wishes_)) {
+        const KernelCandidate& candidate = *asked;
         if (candidate.in == TensorForm::kPlain && candidate.out == TensorForm::kPlain) continue;
         auto offer = AskKernel(candidate, unit_.groups[g].op, caps_, wishes_);
         if (offer.ok()) {

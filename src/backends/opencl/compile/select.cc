@@ -42,6 +42,11 @@ bool IsPlain(const KernelCandidate& candidate) {
 
 }  // namespace
 
+std::vector<const KernelCandidate*> InOrder(const OpView& op, const Wishes& wishes) {
+  static const Tuning none;
+  return (wishes.tuning != nullptr ? *wishes.tuning : none).InOrder(op);
+}
+
 Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
                               const DeviceCaps& caps, const Wishes& wishes) {
   if (wishes.without.count(candidate.name) != 0)
@@ -65,8 +70,8 @@ Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps, const Wishe
   group.op = op;
   std::vector<const KernelCandidate*> candidates;
   for (const bool plain : {true, false}) {
-    for (const KernelCandidate& candidate : op.def().kernels)
-      if (IsPlain(candidate) == plain) candidates.push_back(&candidate);
+    for (const KernelCandidate* candidate : InOrder(op, wishes))
+      if (IsPlain(*candidate) == plain) candidates.push_back(candidate);
   }
   for (const KernelCandidate* const asked : candidates) {
     const KernelCandidate& candidate = *asked;

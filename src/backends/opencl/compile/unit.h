@@ -5,12 +5,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "backends/opencl/compile/tuning.h"
 #include "backends/opencl/run/plan.h"
 #include "kernels/prelude.h"
 #include "tim/vx/backend.h"
@@ -23,7 +25,12 @@ struct Wishes {
   /// "winograd,tile").
   std::set<std::string, std::less<>> without = {};
   bool relaxed = false;  // see KernelRequest
+  /// Which candidates are asked first: CompileOption::SetOption("opencl", "tuning", ...). Null: in
+  /// the order of the definition.
+  std::shared_ptr<const Tuning> tuning = {};
 };
+/// The candidates of an op in the order in which they are asked.
+std::vector<const KernelCandidate*> InOrder(const OpView& op, const Wishes& wishes);
 
 /// Where the bytes of a value lie.
 struct Place {

@@ -13,6 +13,7 @@
 
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/inline_device.h"
+#include "backends/opencl/run/peaks.h"
 #include "backends/opencl/run/process.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -360,6 +361,14 @@ Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string&
               choice.entries[i].verdict);
   }
   return choice;
+}
+
+Device::Device() = default;
+Device::~Device() = default;
+
+const Peaks& Device::peaks() const {
+  std::call_once(measured_, [&] { peaks_ = std::make_unique<const Peaks>(MeasurePeaks(*this)); });
+  return *peaks_;
 }
 
 Result<std::shared_ptr<Device>> Device::Open(const DeviceEntry& entry) {

@@ -4,6 +4,7 @@
 
 #include <CL/opencl.hpp>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,21 +74,28 @@ struct DeviceChoice {
 Result<DeviceChoice> ChooseDevice(const std::string& request, const std::string& icd_vendors,
                                   bool inline_too = false);
 
+struct Peaks;
+
 /// An opened device: what the sessions of one Context share. Threads: any.
 class Device {
  public:
   static Result<std::shared_ptr<Device>> Open(const DeviceEntry& entry);
+  ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   const DeviceCaps& caps() const { return entry_.caps; }
   const DeviceEntry& entry() const { return entry_; }
   const cl::Context& context() const { return context_; }
+  /// Measured when first asked for, while the caller waits.
+  const Peaks& peaks() const;
 
  private:
-  Device() = default;
+  Device();
   DeviceEntry entry_;
   cl::Context context_;
+  mutable std::once_flag measured_;
+  mutable std::unique_ptr<const Peaks> peaks_;
 };
 
 }  // namespace tim::vx::opencl

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/images.h"
+#include "backends/opencl/run/peaks.h"
 #include "backends/opencl/run/process.h"
 #include "base/log.h"
 
@@ -226,6 +228,7 @@ Status PartitionKernel::Rehearse() {
     if (!step.has_local) std::copy(global.begin(), global.end(), form.begin());
     if (!known.emplace(fmt::format("{} {}", kernel.program, kernel.function), form).second)
       continue;
+    if (progress_) progress_("compiling kernels", known.size() - 1, plan_->kernels.size());
     for (const Binding& b : bindings_) {
       if (b.step != i || !IsResult(b)) continue;
       cl_mem memory = apart.empty() ? nullptr : apart.front()();
@@ -473,17 +476,22 @@ cl_event* PartitionKernel::Time(const Launch* launch, const std::string& what, u
     timed.timing.op = launch->op;
     timed.timing.label = launch->label;
     timed.timing.flops = launch->flops;
+    timed.timing.tile = launch->tile;
+    timed.timing.least_seconds =
+        session_->device().peaks().Least(launch->flops, ReadsBytes(*launch), bytes);
   }
   return &timed.event();
 }
 
 Status PartitionKernel::TimeAll(std::vector<kernel::Timing>* timings) {
+  (void)session_->device().peaks();  // measured before anything is timed
   std::vector<Timed> timed;
   timed_ = &timed;
   const Status executed = Execute();
   timed_ = nullptr;
   TIMCL_TRY(executed);
   TIMCL_TRY(session_->Finish());
+  cl_ulong first = std::numeric_limits<cl_ulong>::max();
   for (Timed& t : timed) {
     cl_int error = CL_SUCCESS, error2 = CL_SUCCESS;
     const auto start = t.event.getProfilingInfo<CL_PROFILING_COMMAND_START>(&error),
@@ -491,6 +499,8 @@ Status PartitionKernel::TimeAll(std::vector<kernel::Timing>* timings) {
     TIMCL_TRY(ClStatus(error != CL_SUCCESS ? error : error2, "clGetEventProfilingInfo",
                        t.timing.label.empty() ? t.timing.kernel : t.timing.label));
     t.timing.seconds = end > start ? static_cast<double>(end - start) * 1e-9 : 0;
+    first = std::min(first, start);
+    t.timing.start = static_cast<double>(start - first) * 1e-9;
     timings->push_back(std::move(t.timing));
   }
   return Status();

@@ -4,6 +4,7 @@
 
 #include <CL/opencl.hpp>
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,12 +15,18 @@
 
 namespace tim::vx::opencl {
 
+/// CompileEnv::progress.
+using BuildProgress = std::function<void(const std::string& what, size_t done, size_t total)>;
+
 /// Partitions of one session run in order without a Wait between them. Threads: one at a time.
 class PartitionKernel : public kernel::Kernel {
  public:
   PartitionKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
-                  BuiltPrograms programs)
-      : session_(std::move(session)), plan_(std::move(plan)), programs_(std::move(programs)) {}
+                  BuiltPrograms programs, BuildProgress progress = nullptr)
+      : session_(std::move(session)),
+        plan_(std::move(plan)),
+        programs_(std::move(programs)),
+        progress_(std::move(progress)) {}
   ~PartitionKernel() override;
 
   /// Allocates everything and sets every argument. kInvalidArgument where a launch and its function
@@ -83,6 +90,7 @@ class PartitionKernel : public kernel::Kernel {
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<const PartitionPlan> plan_;
   const BuiltPrograms programs_;  // by PartitionPlan::programs
+  const BuildProgress progress_;
   kernel::Io io_;
   std::vector<Step> steps_;
   std::vector<Binding> bindings_;

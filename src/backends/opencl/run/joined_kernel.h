@@ -17,11 +17,12 @@ namespace tim::vx::opencl {
 class JoinedKernel : public kernel::Kernel {
  public:
   JoinedKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
-               BuiltPrograms programs, std::shared_ptr<ProgramCache> cache)
+               BuiltPrograms programs, std::shared_ptr<ProgramCache> cache,
+               const BuildProgress& progress)
       : session_(std::move(session)),
         separate_(plan->separate),
         cache_(std::move(cache)),
-        joined_(session_, std::move(plan), std::move(programs)) {}
+        joined_(session_, std::move(plan), std::move(programs), progress) {}
 
   Status Prepare(const kernel::Io& io) override {
     io_ = io;
@@ -37,7 +38,7 @@ class JoinedKernel : public kernel::Kernel {
       BuiltPrograms programs;
       BuildStats stats;
       TIMCL_TRY(cache_->Build(separate_->programs, "", &programs, &stats));
-      each_.emplace(session_, separate_, std::move(programs));
+      each_.emplace(session_, separate_, std::move(programs), nullptr);
       if (const Status prepared = each_->Prepare(io_); !prepared.ok()) {
         each_.reset();
         return prepared;

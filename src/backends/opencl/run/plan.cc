@@ -1,6 +1,8 @@
 // What a plan says of its launches: see plan.h.
 #include "backends/opencl/run/plan.h"
 
+#include <algorithm>
+
 namespace tim::vx::opencl {
 
 uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan) {
@@ -17,6 +19,12 @@ uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan) {
     bytes += (arg.reads ? once : 0) + (changes ? once : 0);
   }
   return bytes;
+}
+
+bool ReadsBytes(const Launch& launch) {
+  return std::any_of(launch.args.begin(), launch.args.end(), [](const Arg& arg) {
+    return arg.reads && (arg.type.dtype == DataType::INT8 || arg.type.dtype == DataType::UINT8);
+  });
 }
 
 }  // namespace tim::vx::opencl

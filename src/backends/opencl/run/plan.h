@@ -69,6 +69,7 @@ struct Launch {
   int op = -1;                           // id of the op whose kernel it is
   std::string label;                     // op label(s), for messages, profiles and traces
   std::string kernel;                    // candidate name
+  std::string tile = {};                 // what its text was made for, for profiles
   double flops = 0;
   /// Whether one work-group of it may run before the first Run, over inputs that hold anything.
   bool may_rehearse = true;
@@ -102,6 +103,8 @@ struct PartitionPlan {
 
 /// Bytes of the operands that a launch reads and writes.
 uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan);
+/// Whether its arithmetic is on bytes: it reads an 8-bit tensor.
+bool ReadsBytes(const Launch& launch);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_RUN_PLAN_H_
