@@ -28,7 +28,6 @@ class Chooser {
       for (const KernelCandidate* asked : InOrder(unit_.groups[g].op, wishes_)) {
         const KernelCandidate& candidate = *asked;
         if (candidate.in == TensorForm::kPlain && candidate.out == TensorForm::kPlain) continue;
-        if (!wishes_.Want(candidate)) continue;
         auto offer = AskKernel(candidate, unit_.groups[g].op, caps_, wishes_);
         if (offer.ok()) {
           choices_[g].push_back({&candidate, *offer});

@@ -1,6 +1,7 @@
 // Select: candidates in order, the first that accepts wins; refusals carry a reason.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "backends/opencl/compile/unit.h"
@@ -44,7 +45,15 @@ bool IsPlain(const KernelCandidate& candidate) {
 
 std::vector<const KernelCandidate*> InOrder(const OpView& op, const Wishes& wishes) {
   static const Tuning none;
-  return (wishes.tuning != nullptr ? *wishes.tuning : none).InOrder(op);
+  const KernelList& kernels = op.def().kernels;
+  // What was measured is float32.
+  const bool bf16 = wishes.relaxed && std::any_of(kernels.begin(), kernels.end(),
+                                                  [](const auto& kernel) { return kernel.bf16; });
+  const Tuning& tuning = wishes.tuning != nullptr && !bf16 ? *wishes.tuning : none;
+  std::vector<const KernelCandidate*> order;
+  for (const KernelCandidate* candidate : tuning.InOrder(op))
+    if (wishes.Want(*candidate)) order.push_back(candidate);
+  return order;
 }
 
 Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op,
@@ -72,7 +81,7 @@ Result<Group> SelectKernel(const OpView& op, const DeviceCaps& caps, const Wishe
   std::vector<const KernelCandidate*> candidates;
   for (const bool plain : {true, false}) {
     for (const KernelCandidate* candidate : InOrder(op, wishes))
-      if (IsPlain(*candidate) == plain && wishes.Want(*candidate)) candidates.push_back(candidate);
+      if (IsPlain(*candidate) == plain) candidates.push_back(candidate);
   }
   for (const KernelCandidate* const asked : candidates) {
     const KernelCandidate& candidate = *asked;

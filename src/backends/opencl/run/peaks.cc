@@ -48,6 +48,22 @@ kernel void peak_dot(global float* out, int steps, float m, float c) {
   out[get_global_id(0)] = (float)(sum.s0 + sum.s7 + sum.sf);
 }
 #endif
+#if PAIRS
+kernel void peak_pairs(global float* out, int steps, float m, float c) {
+  float16 a[10];
+  const int16 x = (int16)(int)m, w = (int16)(int)c;
+#pragma unroll
+  for (int i = 0; i < 10; ++i) a[i] = (float16)(out[get_global_id(0)] + i);
+  for (int s = 0; s < steps; ++s) {
+#pragma unroll
+    for (int i = 0; i < 10; ++i) __asm__("vdpbf16ps %2,%1,%0" : "+v"(a[i]) : "v"(x), "v"(w));
+  }
+  float16 sum = 0;
+#pragma unroll
+  for (int i = 0; i < 10; ++i) sum += a[i];
+  out[get_global_id(0)] = sum.s0 + sum.s7 + sum.sf;
+}
+#endif
 kernel void peak_copy(global const float16* from, global float16* to, int steps, int count) {
   const size_t first = get_global_id(0) * count;
   for (int s = 0; s < steps; ++s)
@@ -67,7 +83,8 @@ class Meter {
                               cl_command_queue_properties{0}, &error);
     TIMCL_TRY(ClStatus(error, "clCreateCommandQueue", caps.name));
     const std::string source =
-        fmt::format("#define DOT {}\n{}", caps.dot_product_u8s8 ? 1 : 0, kSource);
+        fmt::format("#define DOT {}\n#define PAIRS {}\n{}", caps.dot_product_u8s8 ? 1 : 0,
+                    caps.dot_product_bf16 ? 1 : 0, kSource);
     program_ = cl::Program(device_.context(), source, false, &error);
     TIMCL_TRY(ClStatus(error, "clCreateProgramWithSource", "peaks"));
     TIMCL_TRY(ClStatus(program_.build({device_.entry().device}, "-cl-std=CL1.2"), "clBuildProgram",
@@ -78,6 +95,9 @@ class Meter {
     TIMCL_ASSIGN(peaks->flops, Arithmetic("peak_fma", items, local, 2 * kLanes * kChains));
     if (caps.dot_product_u8s8) {
       TIMCL_ASSIGN(peaks->byte_flops, Arithmetic("peak_dot", items, local, 8 * kLanes * kChains));
+    }
+    if (caps.dot_product_bf16) {
+      TIMCL_ASSIGN(peaks->bf16_flops, Arithmetic("peak_pairs", items, local, 4 * kLanes * kChains));
     }
     peaks->cache_bytes = device_.entry().device.getInfo<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>(&error);
     if (error != CL_SUCCESS) peaks->cache_bytes = 0;
@@ -161,9 +181,11 @@ class Meter {
 
 }  // namespace
 
-double Peaks::Least(double work, bool on_bytes, uint64_t bytes) const {
+double Peaks::Least(double work, Factors factors, uint64_t bytes) const {
   if (!known()) return 0;
-  const double rate = on_bytes && byte_flops > 0 ? byte_flops : flops;
+  double rate = flops;
+  if (factors == Factors::kBytes && byte_flops > 0) rate = byte_flops;
+  if (factors == Factors::kBf16 && bf16_flops > 0) rate = bf16_flops;
   const double speed = bytes <= cache_bytes ? cached_bytes : memory_bytes;
   return std::max(work / rate, static_cast<double>(bytes) / speed);
 }
@@ -172,6 +194,7 @@ std::string Peaks::ToText() const {
   if (!known()) return "";
   std::string text = fmt::format("{:.0f} GFLOP/s", flops / 1e9);
   if (byte_flops > 0) text += fmt::format(", {:.0f} GOP/s on bytes", byte_flops / 1e9);
+  if (bf16_flops > 0) text += fmt::format(", {:.0f} GFLOP/s in bfloat16", bf16_flops / 1e9);
   return text + fmt::format(", {:.0f} GB/s within the caches ({} MiB), {:.0f} GB/s beyond",
                             cached_bytes / 1e9, cache_bytes >> 20, memory_bytes / 1e9);
 }
