@@ -126,12 +126,14 @@ void Compile(benchmark::State& state, void (*build)(Graph&, int64_t), bool host_
   const auto context = Context::Create(options);
   if (delegated) (void)context->SetDelegate(std::make_shared<EverySecond>());
   bool warm = false;
+  // The ops of a tree are all twins, and would be few.
+  const auto choices = CompileOption().SetOption("compiler", "merge_twins", "off");
   for (auto _ : state) {
     state.PauseTiming();
-    auto graph = context->CreateGraph();
+    auto graph = context->CreateGraph(choices);
     build(*graph, state.range(0));
     if (!warm) {
-      auto first = context->CreateGraph();
+      auto first = context->CreateGraph(choices);
       build(*first, state.range(0));
       first->Compile();
       warm = true;
@@ -154,7 +156,8 @@ void Partition(benchmark::State& state, void (*build)(Graph&, int64_t),
   (void)context->AddBackend(std::make_shared<Half>("even", 0));
   (void)context->AddBackend(std::make_shared<Half>("odd", 1));
   for (auto _ : state) {
-    auto graph = context->CreateGraph(CompileOption().SetPartition(strategy));
+    auto graph = context->CreateGraph(
+        CompileOption().SetPartition(strategy).SetOption("compiler", "merge_twins", "off"));
     build(*graph, state.range(0));
     if (!graph->Compile()) return state.SkipWithError(graph->LastStatus().message().c_str());
     for (const StageReport& s : graph->Report().stages) {

@@ -242,6 +242,8 @@ Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpP
                                                              {"fold_padding", FoldPadding},
                                                              {"fold_scales", FoldScales},
                                                              {"merge_twins", MergeTwins}};
+  // One partition for each op is asked for to find the one that is to blame.
+  if (!options.fuse || options.strategy == PartitionStrategy::kPerOp) return Status();
   std::set<std::string> off;
   if (options.options_for) {
     for (const auto& [key, value] : options.options_for("compiler")) {
@@ -249,7 +251,7 @@ Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpP
     }
   }
   for (const auto& [name, pass] : kPasses) {
-    if (!options.fuse || off.count(name) != 0) continue;
+    if (off.count(name) != 0) continue;
     TIMCL_TRY(pass(graph, options, merged));
     if (after) after(name);
   }

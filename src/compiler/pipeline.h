@@ -84,9 +84,9 @@ Status AllocateOutputs(ir::Graph& graph);
 Status FoldConstants(ir::Graph& graph);
 
 // Passes that merge neighbours. CompileOption::SetOption("compiler", name, "off") leaves one out;
-// SetFusion(false) all of them. `merged`, unless it is null, receives the ops that vanish, with
-// what became of them. Ops that the caller pinned or excluded stay as they are, and so do graph
-// outputs. What they know of an op is its FoldRule (tim/vx/fold_rule.h).
+// SetFusion(false) and PartitionStrategy::kPerOp all of them. `merged`, unless it is null, receives
+// the ops that vanish, with what became of them. Ops that the caller pinned or excluded stay as
+// they are, and so do graph outputs. What they know of an op is its FoldRule (tim/vx/fold_rule.h).
 
 /// "cancel_moves": importers put a transpose before and behind each op whose layout differs, and
 /// most of them meet their inverse. Transposes that follow each other become one, one that moves

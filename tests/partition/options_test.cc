@@ -113,7 +113,7 @@ TEST(Strategy, OrderAndOneByOne) {
   // Two arms: Relu, Abs and again Relu, Abs. The convex way runs both Relus, then both Abs.
   const std::string arms =
       "%0 = input f32[4]\n%1 = Relu(%0) : f32[4]\n%2 = Abs(%1) : output f32[4]\n"
-      "%3 = Relu(%0) : f32[4]\n%4 = Abs(%3) : output f32[4]\n";
+      "%5 = input f32[4]\n%3 = Relu(%5) : f32[4]\n%4 = Abs(%3) : output f32[4]\n";
   const std::map<PartitionStrategy, size_t> parts = {{PartitionStrategy::kConvex, 2},
                                                      {PartitionStrategy::kExecutionOrder, 4},
                                                      {PartitionStrategy::kPerOp, 4}};
