@@ -59,10 +59,10 @@ struct PoolFolds {
     const TensorType& x = op.in(0).type();
     bool neutral = false;
     if (pool.type == PoolType::MAX) {
-      neutral =
-          IsInteger(x.dtype)
-              ? padding.value <= static_cast<double>(LowestOf(x.dtype) - x.zero_point()) * x.scale()
-              : padding.value == -std::numeric_limits<double>::infinity();
+      neutral = IsInteger(x.dtype)
+                    ? padding.value <= static_cast<double>(LowestOf(x.dtype) - x.zero_point()) *
+                                           static_cast<double>(x.scale())
+                    : padding.value == -std::numeric_limits<double>::infinity();
     } else if (pool.type != PoolType::AVG_ANDROID) {
       neutral = padding.value == 0;
     }
