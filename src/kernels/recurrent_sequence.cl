@@ -94,7 +94,7 @@ REAL(FORGET)) {
 #if TEAM
   // Alone is a work-group that has PoCL compile the kernel, over memory that holds anything.
   if (WORK_ITEMS(0) == 1) return;
-  int rank;
+  int rank, late = 0;
   int step = FN(team_join)(T, &rank);
   const bool first = rank == 0;
 #else
@@ -129,7 +129,8 @@ REAL(FORGET)) {
 
   for (; step < STEPS; ++step) {
 #if TEAM
-    const int members = FN(team_wait)(T, step);
+    const int members = FN(team_wait)(T, rank, step, &late);
+    if (rank >= members) return;
     const int begin = BLOCKS * rank / members, end = BLOCKS * (rank + 1) / members;
 #else
     const int begin = 0, end = BLOCKS;
@@ -284,7 +285,7 @@ REAL(FORGET)) {
       }
     }
 #if TEAM
-    FN(team_done)(T, rank, members, step, STEPS, WORK_ITEMS(0));
+    FN(team_done)(T, rank, members, step, late, STEPS, WORK_ITEMS(0));
 #endif
   }
 }

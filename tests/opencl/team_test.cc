@@ -136,5 +136,15 @@ TEST_F(TeamTest, SlowMembersAreWaitedFor) {
   for (int run = 0; run < 50; ++run) ASSERT_EQ(layer.Run(), Expected()) << run;
 }
 
+// `late` of those who are not the first counts their steps here.
+TEST_F(TeamTest, WhoStandsStillIsLeftBehind) {
+  Changed still("recurrent_sequence.cl", "const int begin = BLOCKS * rank",
+                "for (volatile int d = 0; rank > 0 && d < 10000000; ++d);\n"
+                "    if (rank > 0 && ++late > 5) STORE(Y, 0, 99.0f);\n"
+                "    const int begin = BLOCKS * rank");
+  Layer layer(still.context);
+  for (int run = 0; run < 3; ++run) ASSERT_EQ(layer.Run(), Expected()) << run;
+}
+
 }  // namespace
 }  // namespace tim::vx::test
