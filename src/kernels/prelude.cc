@@ -289,6 +289,11 @@ void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post
       scalar += fmt::format("const float {} = {}; ", operand, LoadText(other, *s.other, false));
       vector += fmt::format("const float16 {} = {}; ", operand, LoadLanes(other, *s.other));
     }
+    if (s.constant) {
+      params->Scalar(Real(*s.constant), other);
+      scalar += fmt::format("const float {} = {}; ", operand, other);
+      vector += fmt::format("const float16 {} = {}; ", operand, other);
+    }
     std::string constants;
     for (int j = 0; j < 4; ++j) {
       const std::string name = fmt::format("p{}", j);

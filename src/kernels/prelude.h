@@ -33,6 +33,7 @@ struct PostOp {
   /// The other operand of an op with two: a tensor of the same shape, read at the element's own
   /// index. The value is x and the other tensor y; or the other way round.
   std::optional<TensorType> other;
+  std::optional<float> constant;  // in its place: the same number for all elements
   bool other_first = false;
 };
 /// Whether a post-op behind a kernel with this form of epilogue can read such a tensor.

@@ -219,6 +219,47 @@ TEST(Fusion, ASecondTensorIsReadByTheKernelThatComesLater) {
   EXPECT_EQ(twice.result, std::vector<float>(60));
 }
 
+TEST(Fusion, AConstantOfOneNumber) {
+  const auto device = OpenDevice();
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const TensorType f32 = {DataType::FLOAT32, {37, 3}, Quantization()};
+  const TensorType i8 = {DataType::INT8, {37, 3}, Quantization(QuantType::ASYMMETRIC, 0.1f, -7)};
+  const TensorType number = {DataType::FLOAT32, {1}, Quantization()};
+  std::vector<float> x(111);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 13) - 6.25f;
+  const float three = 3.0f, half = 0.5f;
+  for (const TensorType& type : {f32, i8}) {
+    std::vector<std::vector<std::byte>> results;
+    for (const bool fuse : {true, false}) {
+      TestGraph graph;
+      const int in = graph.AddInput(f32, false, x.data());
+      const int a = graph.AddInput(number, true, &three), b = graph.AddInput(number, true, &half);
+      const int first = graph.AddResult(type, false), second = graph.AddResult(type, false);
+      const int out = graph.AddResult(type, true);
+      auto add = [&](const char* name, const std::vector<int>& ins, int result) {
+        const OpDef& def = *Registry().Find(name);
+        const Status s =
+            graph.AddOp(std::make_shared<OpDef>(def), CasesOf(def)[0].c.attrs, ins, {result});
+        EXPECT_TRUE(s.ok()) << s.message();
+      };
+      add("Relu", {in}, first);
+      add("Sub", {a, first}, second);  // the number first
+      add("Multiply", {second, b}, out);
+      const Status run = graph.Run(*device, Registry(), fuse);
+      ASSERT_TRUE(run.ok()) << run.message();
+      for (size_t k : {1, 2})
+        EXPECT_EQ(graph.kernels()[k].find("fused") != std::string::npos, fuse) << k;
+      const auto* data = static_cast<const std::byte*>(graph.Result(out));
+      results.emplace_back(data, data + type.bytes());
+      if (type.dtype != DataType::FLOAT32) continue;
+      const auto* real = reinterpret_cast<const float*>(data);
+      for (size_t i = 0; i < x.size(); ++i)
+        EXPECT_EQ(real[i], (three - std::max(x[i], 0.0f)) * half) << i;
+    }
+    EXPECT_EQ(results[0], results[1]) << type.ToString();
+  }
+}
+
 /// Whether register tiles of float32 accept the case.
 bool ServedByTiles(const NamedCase& named) {
   TestGraph graph;

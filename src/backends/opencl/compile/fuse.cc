@@ -17,6 +17,14 @@ bool WidePlainInteger(const TensorType& t) {
   return IsInteger(t.dtype) && !t.quantized() && BitsOf(t.dtype) >= 32;
 }
 
+/// The value of a constant of one number.
+std::optional<float> NumberOf(const TensorView& t) {
+  if (!t.is_const() || t.data() == nullptr || t.dtype() != DataType::FLOAT32 ||
+      t.shape().count() != 1)
+    return std::nullopt;
+  return *t.data_as<float>();
+}
+
 /// The kernel's form of epilogue can express this op between these types. `input`: the operand that
 /// passes through the kernel.
 bool CanApply(const OpView& op, size_t input, KernelSpec::Epilogue form, TensorForm lies) {
@@ -27,9 +35,11 @@ bool CanApply(const OpView& op, size_t input, KernelSpec::Epilogue form, TensorF
   const TensorType &before = op.in(input).type(), &after = op.out(0).type();
   if (op.num_inputs() == 2) {
     const TensorView other = op.in(1 - input);
-    if (!other.present() || other.id() == op.in(input).id() || other.shape() != before.shape ||
-        after.shape != before.shape || WidePlainInteger(other.type()) ||
-        FormOf(other, lies) != lies || !kernels::CanRead(InForm(other.type(), lies), form))
+    if (!other.present() || other.id() == op.in(input).id() || after.shape != before.shape)
+      return false;
+    if (!NumberOf(other) &&
+        (other.shape() != before.shape || WidePlainInteger(other.type()) ||
+         FormOf(other, lies) != lies || !kernels::CanRead(InForm(other.type(), lies), form)))
       return false;
   }
   if (before.count() != after.count() || before.per_channel() || after.per_channel()) return false;
@@ -115,12 +125,15 @@ void Fuse(Unit* unit) {
         next.def().pointwise->params(next, post_op.params);
       if (next.num_inputs() == 2) {
         const TensorView other = next.in(1 - input);
+        post_op.constant = NumberOf(other);
         // It must be there when the anchor is launched.
         const OpView* producer = unit->part.producer(other);
         if (producer != nullptr && group_of.at(producer->id()) >= group_of.at(anchor.id())) break;
-        post_op.other = InForm(other.type(), group.out);
         post_op.other_first = input == 1;
-        group.others.push_back(other);
+        if (!post_op.constant) {
+          post_op.other = InForm(other.type(), group.out);
+          group.others.push_back(other);
+        }
       }
       group.post_ops.push_back(std::move(post_op));
       group.fused.push_back(next);
