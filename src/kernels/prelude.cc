@@ -322,6 +322,7 @@ void WriteLanes(Writer& w, const std::string& y, const std::vector<PostOp>& post
                 const std::function<std::string(const std::string&)>& chain) {
   const bool bytes = IsByte(t);
   w.Define(y + "_BYTES", "", bytes ? "1" : "0");
+  w.Define(y + "_ALONE", "", post_ops.empty() ? "1" : "0");
   const std::string p0 = y + "_0";
   const std::string real =
       post_ops.empty() ? "(v)" : chain(ThroughLanes(post_ops[0].before, p0, "(v)"));

@@ -135,6 +135,15 @@ Result<Launches> BytesInBlocks(const OpView& op, const KernelRequest& request) {
   launches[0].source = "pool_block8.cl";
   launches[0].entry = "pool_block8";
   launches[0].defines.emplace_back("DOT", 0);
+  // Of small windows the loops cost more than the maximum.
+  const pooling::Pool pool = PoolOf(op);
+  const int64_t w = pool.axes[0].size, h = pool.axes[1].size;
+  const bool fixed = pool.type == PoolType::MAX && w * h <= 9;
+  launches[0].defines.emplace_back("FIXED_W", fixed ? w : 0);
+  launches[0].defines.emplace_back("FIXED_H", fixed ? h : 0);
+  const TensorType &x = op.in(0).type(), &y = op.out(0).type();
+  launches[0].defines.emplace_back(
+      "SAME", x.dtype == y.dtype && x.scale() == y.scale() && x.zero_point() == y.zero_point());
   return launches;
 }
 constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
@@ -175,6 +184,12 @@ void Cases(CaseMaker& make) {
           .In(x, -3, 3)
           .Out(Affine(dtype, {}, 0.017f, 3))
           .Note("blocks of bytes, the last of 3");
+      TensorType result = x;
+      result.shape = {};
+      make.Of(of({2, 3}, {2, 1}, PadType::AUTO, {0, 1, 1, 1}))
+          .In(x, -3, 3)
+          .Out(result)
+          .Note("blocks of bytes, the encoding of the input");
       TensorType whole = x;
       whole.shape = {7, 5, 37, 2};
       make.Of(of({7, 5}, {1, 1})).In(whole, -3, 3).Note("windows that cover bytes");
