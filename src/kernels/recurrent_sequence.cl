@@ -94,7 +94,7 @@ REAL(FORGET)) {
 #if TEAM
   // Alone is a work-group that has PoCL compile the kernel, over memory that holds anything.
   if (WORK_ITEMS(0) == 1) return;
-  int rank, late = 0;
+  int rank, late = 0, members = 0;
   int step = FN(team_join)(T, &rank);
   const bool first = rank == 0;
 #else
@@ -129,7 +129,7 @@ REAL(FORGET)) {
 
   for (; step < STEPS; ++step) {
 #if TEAM
-    const int members = FN(team_wait)(T, rank, step, &late);
+    members = FN(team_wait)(T, rank, members, step, &late);
     if (rank >= members) return;
     const int begin = BLOCKS * rank / members, end = BLOCKS * (rank + 1) / members;
 #else

@@ -48,10 +48,27 @@ struct Layer {
   TensorPtr x, state, y;
 };
 
-/// A context whose kernels are those of the library, but for one change of one file.
+/// The folder of TIMCL_KERNEL_DIR, which the library reads when it is first used.
+const std::filesystem::path& Folder() {
+  static const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("timcl_team_" + std::to_string(getpid()));
+  return folder;
+}
+class KernelFolder : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    std::filesystem::create_directories(Folder());
+    setenv("TIMCL_KERNEL_DIR", Folder().c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(Folder()); }
+};
+const auto* const kFolder = ::testing::AddGlobalTestEnvironment(new KernelFolder);
+
+/// While it lives, graphs are compiled with one change of one file of the kernels.
 class Changed {
  public:
-  Changed(const std::string& file, const std::string& what, const std::string& with) {
+  Changed(const std::string& file, const std::string& what, const std::string& with)
+      : file_(Folder() / file) {
     std::ifstream in(TIMCL_SOURCE_DIR "/src/kernels/" + file);
     std::stringstream text;
     text << in.rdbuf();
@@ -59,19 +76,18 @@ class Changed {
     const size_t at = changed.find(what);
     EXPECT_NE(at, std::string::npos) << what;
     if (at != std::string::npos) changed.replace(at, what.size(), with);
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / file) << changed;
-    setenv("TIMCL_KERNEL_DIR", folder_.c_str(), 1);
-    context = Context::Create();
-    unsetenv("TIMCL_KERNEL_DIR");
+    std::ofstream(file_) << changed;
   }
-  ~Changed() { std::filesystem::remove_all(folder_); }
-  std::shared_ptr<Context> context;
+  ~Changed() { std::filesystem::remove(file_); }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("timcl_team_" + std::to_string(getpid()));
+  std::filesystem::path file_;
 };
+
+/// The first member waits for company before its first step, but not for ever.
+constexpr const char* kMeet =
+    "for (volatile int d = 0; rank == 0 && step == 0 && d < 200000000; ++d)\n"
+    "      if (*(volatile global int*)T > 1) break;\n    ";
 
 std::vector<float> Expected() {
   static const std::vector<float> expected = Layer(SharedContext()).Run();
@@ -110,10 +126,10 @@ TEST_F(TeamTest, MoreGraphsThanCores) {
 }
 
 TEST_F(TeamTest, WhoComesLateIsCountedIn) {
-  Changed late("team.clh", "*rank = atomic_inc(T);",
-               "*rank = atomic_inc(T);\n"
-               "  for (volatile int d = 0; *rank > 0 && d < 20000; ++d);");
-  Layer layer(late.context), apart(late.context, "off");
+  const Changed late("team.clh", "*rank = atomic_inc(T);",
+                     "*rank = atomic_inc(T);\n"
+                     "  for (volatile int d = 0; *rank > 0 && d < 20000; ++d);");
+  Layer layer(SharedContext()), apart(SharedContext(), "off");
   for (int run = 0; run < 50; ++run) {
     ASSERT_EQ(layer.Run(), Expected()) << run;
     ASSERT_EQ(apart.Run(), Expected()) << run;
@@ -121,28 +137,30 @@ TEST_F(TeamTest, WhoComesLateIsCountedIn) {
 }
 
 TEST_F(TeamTest, WhoComesWhenAllIsDone) {
-  Changed late("team.clh", "*rank = atomic_inc(T);",
-               "for (volatile int d = 0; *T > 0 && d < 20000000; ++d);\n"
-               "  *rank = atomic_inc(T);");
-  Layer layer(late.context);
+  const Changed late("team.clh", "*rank = atomic_inc(T);",
+                     "for (volatile int d = 0; *T > 0 && d < 20000000; ++d);\n"
+                     "  *rank = atomic_inc(T);");
+  Layer layer(SharedContext());
   for (int run = 0; run < 3; ++run) ASSERT_EQ(layer.Run(), Expected()) << run;
 }
 
 TEST_F(TeamTest, SlowMembersAreWaitedFor) {
-  Changed slow("recurrent_sequence.cl", "const int begin = BLOCKS * rank",
-               "for (volatile int d = 0; d < (step * 7 + rank * 5) % 11 * 3000; ++d);\n"
-               "    const int begin = BLOCKS * rank");
-  Layer layer(slow.context);
+  const Changed slow(
+      "recurrent_sequence.cl", "const int begin = BLOCKS * rank",
+      kMeet + std::string("for (volatile int d = 0; d < (step * 7 + rank * 5) % 11 * 3000; ++d);\n"
+                          "    const int begin = BLOCKS * rank"));
+  Layer layer(SharedContext());
   for (int run = 0; run < 50; ++run) ASSERT_EQ(layer.Run(), Expected()) << run;
 }
 
 // `late` of those who are not the first counts their steps here.
 TEST_F(TeamTest, WhoStandsStillIsLeftBehind) {
-  Changed still("recurrent_sequence.cl", "const int begin = BLOCKS * rank",
-                "for (volatile int d = 0; rank > 0 && d < 10000000; ++d);\n"
-                "    if (rank > 0 && ++late > 5) STORE(Y, 0, 99.0f);\n"
-                "    const int begin = BLOCKS * rank");
-  Layer layer(still.context);
+  const Changed still(
+      "recurrent_sequence.cl", "const int begin = BLOCKS * rank",
+      kMeet + std::string("for (volatile int d = 0; rank > 0 && d < 10000000; ++d);\n"
+                          "    if (rank > 0 && ++late > 5) STORE(Y, 0, 99.0f);\n"
+                          "    const int begin = BLOCKS * rank"));
+  Layer layer(SharedContext());
   for (int run = 0; run < 3; ++run) ASSERT_EQ(layer.Run(), Expected()) << run;
 }
 
