@@ -117,8 +117,8 @@ TIMCL_API Status Reference(const OpView& op, const ref::Inputs& ins, ref::Output
 TIMCL_API Result<KernelOffer> Accepts(const OpView& op, const Passes& passes);
 TIMCL_API Result<Launches> MakeLaunches(const OpView& op, const Passes& passes);
 
-/// The same with all steps in one launch, which keeps the weights in the caches (register tiles on a
-/// CPU). Refuses layers with projections, peepholes, norms, aux inputs, computed weights.
+/// The same with all steps in one launch, which keeps the weights in the caches (register tiles on
+/// a CPU). Refuses layers with projections, peepholes, norms, aux inputs, computed weights.
 TIMCL_API Result<KernelOffer> AcceptsAllSteps(const OpView& op, const KernelRequest& request,
                                               const Passes& passes);
 TIMCL_API Result<Launches> MakeAllSteps(const OpView& op, const KernelRequest& request,
