@@ -148,9 +148,14 @@ TEST(FusePass, ASecondTensorMustBeThereBefore) {
   // Of two kernels the later one takes it along.
   EXPECT_EQ(Fused(head + "%3 = Even(%1) : f32[4]\n%4 = Sub(%2, %3) : output f32[4]\n"),
             "#0 Even 'even' (%0) -> %2\n#1 Even 'even' (%1) -> %4 + Sub\n");
-  // A broadcast has no index of its own.
-  EXPECT_EQ(Fused(head + "%3 = constant f32[1] {2}\n%4 = Sub(%2, %3) : output f32[4]\n"),
+  // A broadcast has no index of its own; one number that is known needs none.
+  EXPECT_EQ(Fused("%0 = input f32[4,2]\n%1 = constant f32[1,2] {2, 3}\n%2 = Even(%0) : f32[4,2]\n"
+                  "%3 = Sub(%2, %1) : output f32[4,2]\n"),
+            "#0 Even 'even' (%0) -> %2\n#1 Sub 'pointwise' (%2, %1) -> %3\n");
+  EXPECT_EQ(Fused(head + "%3 = input f32[1]\n%4 = Sub(%2, %3) : output f32[4]\n"),
             "#0 Even 'even' (%0) -> %2\n#1 Sub 'pointwise' (%2, %3) -> %4\n");
+  EXPECT_EQ(Fused(head + "%3 = constant f32[1] {2}\n%4 = Sub(%2, %3) : output f32[4]\n"),
+            "#0 Even 'even' (%0) -> %4 + Sub\n");
 }
 TEST(FusePass, WideIntegersAndBoolsStay) {
   EXPECT_EQ(Fused("%0 = input f32[4]\n%1 = Even(%0) : i32[4]\n%2 = Relu(%1) : output i32[4]\n"),

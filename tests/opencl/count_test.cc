@@ -359,7 +359,7 @@ TEST_P(FaultTest, AProfileWithoutTheLimitsOfTheDevice) {
     EXPECT_TRUE(small.graph->Run()) << small.graph->LastStatus().message();
     EXPECT_TRUE(small.Right());
   }
-  EXPECT_GT(without, 1u);
+  EXPECT_GE(without, 1u);
   ExpectNoLeak(start);
 }
 

@@ -95,8 +95,10 @@ class Mechanisms : public ::testing::TestWithParam<Mechanism> {
     ASSERT_TRUE(reference.graph->Run()) << reference.graph->LastStatus().message();
     for (size_t i = 0; i < ours.size(); ++i)
       EXPECT_THAT(Read(ours[i], 4), ::testing::ElementsAreArray(Read(expected[i], 4))) << i;
-    for (const OpPlacement& op : net->graph->Report().ops)
+    for (const OpPlacement& op : net->graph->Report().ops) {
+      if (op.partition < 0) continue;  // another one does its work, too
       EXPECT_EQ(op.backend, kTaken.count(op.kind) != 0 ? GetParam().backend : "reference") << op.op;
+    }
   }
 
   std::string folder_;

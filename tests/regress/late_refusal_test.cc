@@ -203,12 +203,12 @@ TEST_F(LateRefusal, AKernelReplacedByABrokenOne) {
   options.kernel_dir = folder.path();
   const Outcome o = RunText(
       "%0 = input f32[4]\n%1 = Relu(%0) : f32[4]\n%2 = Softmax(%1) {axis=0, beta=1.0} : f32[4]\n"
-      "%3 = Transpose(%2) {perm=[0]} : output f32[4]\n",
+      "%3 = Abs(%2) : output f32[4]\n",
       {{OpenCl(options), -1000}, Reference()});
   ASSERT_TRUE(o.status.ok()) << o.status.message();
   EXPECT_EQ(o.backend("Relu"), "opencl");
   EXPECT_EQ(o.backend("Softmax"), "reference");
-  EXPECT_EQ(o.backend("Transpose"), "opencl");
+  EXPECT_EQ(o.backend("Abs"), "opencl");
   EXPECT_THAT(o.reason("Softmax"), HasSubstr("softmax.cl"));
   EXPECT_NEAR(o.results.at(3)[3], 0.4754, 1e-4);
 }
