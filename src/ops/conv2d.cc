@@ -137,7 +137,7 @@ void BlockCases(CaseMaker& make) {
   for (int64_t width : {4, 5, 6, 8})
     add(a, {width, 9, 2, 1}, {3, 5, 2, 40}, "few channels, rows as short as a tile");
   a.multiplier = 1;
-  for (int64_t width : {6, 7, 8, 15}) {
+  for (int64_t width : {4, 6, 7, 8, 15}) {
     for (int64_t k : {3, 5}) {
       for (uint32_t stride : {1u, 2u}) {
         a.stride = {stride, stride};

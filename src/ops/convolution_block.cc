@@ -287,6 +287,9 @@ Strip StripOf(const OpView& op, const Convolution& c) {
   const bool square = x.size == y.size && (x.size == 3 || x.size == 5) && x.stride == y.stride &&
                       x.stride <= 2 && x.dilation == 1 && y.dilation == 1;
   Strip s;
+  // Narrow maps are one strip, of their own width.
+  constexpr int64_t kNarrowest = 4;
+  if (square && out[0] >= kNarrowest) s.mx = std::min(s.mx, out[0]);
   if (square && out[0] >= s.mx && x.front <= x.size / 2 && beyond <= x.size / 2)
     s.stride = x.stride, s.my = 2;
   return s;
