@@ -117,6 +117,12 @@ class Rows {
 
 }  // namespace
 
+TimedRun RunOf(runtime::Executable* executable) {
+  return [executable](Timings* timings) {
+    return timings == nullptr ? executable->Run() : executable->Profile(timings);
+  };
+}
+
 Status TraceRun(runtime::Executable* executable, const CompileReport& report, base::Trace* trace) {
   const double start = base::Trace::Now();
   std::vector<base::TraceEvent> events;

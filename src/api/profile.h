@@ -17,6 +17,8 @@ namespace tim::vx {
 using Timings = std::vector<std::vector<kernel::Timing>>;
 /// One inference; `timings` null: as fast as it can.
 using TimedRun = std::function<Status(Timings* timings)>;
+/// That of an executable whose inputs stay as they are.
+TimedRun RunOf(runtime::Executable* executable);
 
 /// One run to warm up, `runs` whole ones, and as many piece by piece. kInvalidArgument for less
 /// than 1 or more than a million.

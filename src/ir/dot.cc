@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -18,10 +17,7 @@ std::string EdgeText(const Value& v) {
 }
 
 /// Hue, saturation, value: as many pale colours as are asked for, neighbours far apart.
-std::string Colour(size_t index) {
-  const double turn = static_cast<double>(index) * 0.618034;
-  return fmt::format("{:.3f} 0.300 1.000", turn - std::floor(turn));
-}
+std::string Colour(size_t index) { return fmt::format("{:.3f} 0.300 1.000", text::Hue(index)); }
 
 /// The composed node of the user that this one is a part of; -1: it is the user's own.
 int WholeOf(const Graph& graph, int id) {

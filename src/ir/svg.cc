@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "ir/graph.h"
+#include "ir/text.h"
 
 namespace tim::vx::ir {
 namespace {
@@ -186,8 +186,7 @@ class Picture {
 
   /// Pale, neighbours far apart.
   static std::string Colour(ptrdiff_t index) {
-    const double turn = static_cast<double>(index) * 0.618034;
-    return fmt::format("hsl({:.0f},80%,85%)", 360 * (turn - std::floor(turn)));
+    return fmt::format("hsl({:.0f},80%,85%)", 360 * text::Hue(static_cast<size_t>(index)));
   }
 
   double Y(const Box& box) const {

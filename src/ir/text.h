@@ -1,7 +1,10 @@
-// What the printer and the parser of the graph text share; parse.cc has the grammar.
+// What the printer and the parser of the graph text, and the drawings of graphs, share; parse.cc
+// has the grammar.
 #ifndef TIMCL_IR_TEXT_H_
 #define TIMCL_IR_TEXT_H_
 
+#include <cmath>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -18,6 +21,13 @@ inline bool IsWordStart(char c) {
 }
 inline bool IsWordPart(char c) {
   return IsWordStart(c) || (c >= '0' && c <= '9') || c == '.' || c == ':';
+}
+
+/// A hue, of 1 for all the way round, for each number: neighbours lie far apart, as steps of the
+/// golden ratio do.
+inline double Hue(size_t index) {
+  const double turn = static_cast<double>(index) * 0.618034;
+  return turn - std::floor(turn);
 }
 
 /// In double quotes, with escapes for quotes, backslashes and control characters.

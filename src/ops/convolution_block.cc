@@ -35,24 +35,6 @@ Status CheckBlocks(const OpView& op, const KernelRequest& request, const Convolu
 
 bool OneGroup(const Convolution& c) { return c.group == c.out_channels && c.used == c.channels; }
 
-/// A convolution in two dimensions as the kernels see it. 1x1 windows that move by 1 and cover the
-/// input are one long line of pixels.
-struct Plane {
-  Window x, y;
-  int64_t ow, oh;
-};
-Plane PlaneOf(const OpView& op, const Convolution& c) {
-  const Shape& out = op.out(0).shape();
-  Plane p = {c.axes[0], c.axes[1], out[0], out[1]};
-  auto pixel = [](const Window& w, int64_t n) {
-    return w.size == 1 && w.stride == 1 && w.front == 0 && n == w.in;
-  };
-  if (pixel(p.x, p.ow) && pixel(p.y, p.oh)) {
-    p.ow = p.x.in *= p.y.in;
-    p.oh = p.y.in = 1;
-  }
-  return p;
-}
 bool IsLine(const Plane& p) {
   return p.x.size == 1 && p.y.size == 1 && p.oh == 1 && p.x.stride == 1 && p.x.front == 0;
 }
@@ -151,23 +133,6 @@ double FlopsOf(const OpView& op, const Convolution& c) {
          static_cast<double>(c.used * c.axes[0].size * c.axes[1].size);
 }
 
-std::vector<std::pair<std::string, int64_t>> BlocksSizes(const Plane& p, const Convolution& c) {
-  return {{"IW", p.x.in},
-          {"IH", p.y.in},
-          {"IC", c.channels},
-          {"OW", p.ow},
-          {"OH", p.oh},
-          {"OC", c.out_channels},
-          {"KW", p.x.size},
-          {"KH", p.y.size},
-          {"STRIDE_X", p.x.stride},
-          {"STRIDE_Y", p.y.stride},
-          {"DILATION_X", p.x.dilation},
-          {"DILATION_Y", p.y.dilation},
-          {"LEFT", p.x.front},
-          {"TOP", p.y.front}};
-}
-
 }  // namespace
 
 Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
@@ -192,7 +157,7 @@ Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c) {
   spec.entry = "conv_block";
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
                    PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
-  spec.sizes = BlocksSizes(p, c);
+  spec.sizes = PlaneSizes(p, c);
   spec.defines = {{"MX", tile.mx}, {"MY", 1}, {"NV", tile.nv}, {"STRIDE", step ? p.x.stride : 0}};
   spec.dims = 3;
   spec.global =
@@ -222,7 +187,7 @@ Result<Launches> Bf16BlocksLaunch(const OpView& op, const Convolution& c) {
   spec.entry = "conv_block_bf16";
   spec.operands = {In(0, "X"), PackPairs(op, c, tile.columns()),
                    PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
-  spec.sizes = BlocksSizes(p, c);
+  spec.sizes = PlaneSizes(p, c);
   spec.defines = {{"MX", tile.mx},
                   {"NV", tile.nv},
                   {"POINT", IsPoint(p)},

@@ -136,15 +136,7 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
 }
 
 constexpr KernelCandidate kKernels[] = {
-    {"tile bf16",
-     AcceptsTile<true>,
-     RegisterTile<true>,
-     {},
-     false,
-     TensorForm::kPlain,
-     TensorForm::kPlain,
-     0,
-     /*bf16=*/true},
+    {.name = "tile bf16", .accepts = AcceptsTile<true>, .make = RegisterTile<true>, .bf16 = true},
     {"tile", AcceptsTile<false>, RegisterTile<false>},
     {"tile dot", AcceptsBytes<true>, BytesTile<true>},
     {"tile bytes", AcceptsBytes<false>, BytesTile<false>},

@@ -236,15 +236,7 @@ Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
 }
 
 constexpr KernelCandidate kKernels[] = {
-    {"tile bf16",
-     AcceptsTile<true>,
-     RegisterTile<true>,
-     {},
-     false,
-     TensorForm::kPlain,
-     TensorForm::kPlain,
-     0,
-     /*bf16=*/true},
+    {.name = "tile bf16", .accepts = AcceptsTile<true>, .make = RegisterTile<true>, .bf16 = true},
     {"tile", AcceptsTile<false>, RegisterTile<false>},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 

@@ -103,11 +103,11 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
 Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
   const std::vector<Digit> digits = DigitsOf(op);
   const size_t turn = TurnOf(digits);
-  int64_t lines = 1;
+  int64_t count = 1;
   std::vector<int32_t> table;
   for (size_t d = 1; d < digits.size(); ++d) {
     const int64_t extent = d == turn ? 1 : digits[d].extent;
-    lines *= extent;
+    count *= extent;
     AppendDivision(extent, &table);
     table.push_back(static_cast<int32_t>(digits[d].from));
     table.push_back(static_cast<int32_t>(digits[d].to));
@@ -125,14 +125,12 @@ Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
     spec.sizes.emplace_back("TURN_LENGTH", digits[turn].extent);
     spec.sizes.emplace_back("Y_STEP", digits[turn].to);
     spec.dims = 2;
-    spec.global = Grid(DivideUp(digits[0].extent, 16), lines);
+    spec.global = Grid(DivideUp(digits[0].extent, 16), count);
   } else {
-    // A few work-items for each core, but none of less than some 4096 numbers.
-    const int64_t share = DivideUp(lines, 8 * static_cast<int64_t>(request.caps.compute_units));
-    const int64_t run = std::clamp<int64_t>(4096 / digits[0].extent, 1, share);
-    spec.sizes.emplace_back("ITEMS", lines);
+    const int64_t run = lines::RunOf(request, count, digits[0].extent);
+    spec.sizes.emplace_back("ITEMS", count);
     spec.sizes.emplace_back("RUN", run);
-    spec.global = Grid(DivideUp(lines, run));
+    spec.global = Grid(DivideUp(count, run));
   }
   return Launches{spec};
 }

@@ -134,25 +134,6 @@ Operand Padded(std::vector<T> values, int64_t width, const char* name, const cha
   return Data(values, name, element);
 }
 
-/// A convolution in two dimensions as the kernels see it. 1x1 windows that move by 1 and cover the
-/// input are one line of pixels.
-struct Plane {
-  Window x, y;
-  int64_t ow, oh;
-};
-Plane PlaneOf(const OpView& op, const Convolution& c) {
-  const Shape& out = op.out(0).shape();
-  Plane p = {c.axes[0], c.axes[1], out[0], out[1]};
-  auto pixel = [](const Window& w, int64_t n) {
-    return w.size == 1 && w.stride == 1 && w.front == 0 && n == w.in;
-  };
-  if (pixel(p.x, p.ow) && pixel(p.y, p.oh)) {
-    p.ow = p.x.in *= p.y.in;
-    p.oh = p.y.in = 1;
-  }
-  return p;
-}
-
 /// A tile of mx pixels and nv vectors of 16 channels; `step` is what one multiplication costs, in
 /// cycles. `stride` of a kernel whose pixels are neighbours in a row, 0 of one that gathers them.
 struct Tile {
@@ -242,22 +223,9 @@ Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const Convolution& 
   spec.entry = "conv_block8";
   spec.operands = {In(0, "X"), Data(packed, "W", "char"), Padded(channels.bias, width, "B", "int"),
                    Padded(channels.m, width, "M", "float"), Out(0, "Y")};
-  spec.sizes = {{"IW", p.x.in},
-                {"IH", p.y.in},
-                {"IC", c.used},
-                {"OW", p.ow},
-                {"OH", p.oh},
-                {"OC", c.out_channels},
-                {"KW", p.x.size},
-                {"KH", p.y.size},
-                {"STRIDE_X", p.x.stride},
-                {"STRIDE_Y", p.y.stride},
-                {"DILATION_X", p.x.dilation},
-                {"DILATION_Y", p.y.dilation},
-                {"LEFT", p.x.front},
-                {"TOP", p.y.front},
-                {"GROUPS", groups},
-                {"LIMIT", LimitOf(channels)}};
+  spec.sizes = PlaneSizes(p, c);
+  spec.sizes.emplace_back("GROUPS", groups);
+  spec.sizes.emplace_back("LIMIT", LimitOf(channels));
   spec.defines = {
       {"DOT", kDot}, {"MX", tile.mx}, {"NV", tile.nv}, {"STEP", tile.stride}, {"WIDEST", kWidest}};
   spec.dims = 3;

@@ -39,12 +39,8 @@ int Run(const Arguments& arguments) {
   if (!compiled.ok()) return Fail(kCannotCompile, compiled.status().message());
   runtime::Executable& executable = **compiled;
   GraphProfile profile;
-  const Status measured = ProfileRuns(
-      &executable, file.report,
-      [&](Timings* timings) {
-        return timings == nullptr ? executable.Run() : executable.Profile(timings);
-      },
-      arguments.runs, &profile);
+  const Status measured =
+      ProfileRuns(&executable, file.report, RunOf(&executable), arguments.runs, &profile);
   if (!measured.ok()) return Fail(kCannotCompile, measured.message());
   if (options.watch.trace != nullptr) {
     const Status traced = TraceRun(&executable, file.report, options.watch.trace.get());

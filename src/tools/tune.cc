@@ -122,12 +122,8 @@ class Tuner {
       for (const KernelCandidate& candidate : view.def().kernels) kernels.push_back(candidate.name);
     }
     GraphProfile profile;
-    TIMCL_TRY(ProfileRuns(
-        executable.get(), file->report,
-        [&](Timings* timings) {
-          return timings == nullptr ? executable->Run() : executable->Profile(timings);
-        },
-        arguments_.runs, &profile));
+    TIMCL_TRY(ProfileRuns(executable.get(), file->report, RunOf(executable.get()), arguments_.runs,
+                          &profile));
     std::map<std::string, std::string> kernels;  // by label
     for (const OpPlacement& op : file->report.ops) kernels[op.op] = op.kernel;
     for (const OpTime& op : profile.ops) {

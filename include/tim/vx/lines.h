@@ -55,14 +55,19 @@ inline Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest&
   return KernelOffer{KernelSpec::Epilogue::kLanes};
 }
 
+/// How many of `items` pieces of work of `numbers` numbers each one work-item does: a few
+/// work-items for each core, but none of less than some 4096 numbers.
+inline int64_t RunOf(const KernelRequest& request, int64_t items, int64_t numbers) {
+  const int64_t share = DivideUp(items, 8 * static_cast<int64_t>(request.caps.compute_units));
+  return std::clamp<int64_t>(4096 / numbers, 1, share);
+}
+
 /// The launch of such a kernel, `entry` of <entry>.cl.
 inline KernelSpec VectorLaunch(const KernelRequest& request, const std::string& entry,
                                const Shape::Lines& lines) {
   const bool across = lines.inner > 1;
   const int64_t items = lines.outer * (across ? DivideUp(lines.inner, 16) : 1);
-  // A few work-items for each core, but none of less than some 4096 numbers.
-  const int64_t share = DivideUp(items, 8 * static_cast<int64_t>(request.caps.compute_units));
-  const int64_t run = std::clamp<int64_t>(4096 / (lines.n * (across ? 16 : 1)), 1, share);
+  const int64_t run = RunOf(request, items, lines.n * (across ? 16 : 1));
   KernelSpec spec;
   spec.source = entry + ".cl";
   spec.entry = entry;

@@ -222,6 +222,43 @@ void SetWindows(const OpView& op, const Attrs& a, Convolution* c) {
   }
 }
 
+/// A convolution in two dimensions as the kernels see it. 1x1 windows that move by 1 and cover the
+/// input are one long line of pixels.
+struct Plane {
+  Window x, y;
+  int64_t ow, oh;
+};
+inline Plane PlaneOf(const OpView& op, const Convolution& c) {
+  const Shape& out = op.out(0).shape();
+  Plane p = {c.axes[0], c.axes[1], out[0], out[1]};
+  auto pixel = [](const Window& w, int64_t n) {
+    return w.size == 1 && w.stride == 1 && w.front == 0 && n == w.in;
+  };
+  if (pixel(p.x, p.ow) && pixel(p.y, p.oh)) {
+    p.ow = p.x.in *= p.y.in;
+    p.oh = p.y.in = 1;
+  }
+  return p;
+}
+/// The sizes that kernels over blocks take: those of the plane, its windows and its channels.
+inline std::vector<std::pair<std::string, int64_t>> PlaneSizes(const Plane& p,
+                                                               const Convolution& c) {
+  return {{"IW", p.x.in},
+          {"IH", p.y.in},
+          {"IC", c.used},
+          {"OW", p.ow},
+          {"OH", p.oh},
+          {"OC", c.out_channels},
+          {"KW", p.x.size},
+          {"KH", p.y.size},
+          {"STRIDE_X", p.x.stride},
+          {"STRIDE_Y", p.y.stride},
+          {"DILATION_X", p.x.dilation},
+          {"DILATION_Y", p.y.dilation},
+          {"LEFT", p.x.front},
+          {"TOP", p.y.front}};
+}
+
 /// Shapes, reference and kernels of an op that kOf describes. Ops whose positions are not those of
 /// the windows infer by themselves.
 template <Convolution (*kOf)(const OpView&)>

@@ -39,16 +39,6 @@ bool Enabled(const CompileEnv& env, const char* name) {
   return it == env.options.end() || it->second != "off";
 }
 
-Wishes WishesOf(const CompileEnv& env, std::shared_ptr<const Tuning> tuning) {
-  Wishes wishes;
-  wishes.tuning = std::move(tuning);
-  wishes.relaxed = env.relaxed;
-  const auto it = env.options.find("without_kernels");
-  std::stringstream names(it == env.options.end() ? std::string() : it->second);
-  for (std::string name; std::getline(names, name, ',');) wishes.without.insert(name);
-  return wishes;
-}
-
 /// What became of relaxed mode.
 std::string DescribeRelaxed(size_t bf16_ops, const DeviceCaps& caps) {
   if (bf16_ops > 0)
@@ -84,8 +74,7 @@ class OpenClBackend : public Backend {
   }
 
   Status Begin(const CompileEnv& env) override {
-    TIMCL_ASSIGN(auto tuning, TuningOf(env));
-    wishes_ = WishesOf(env, std::move(tuning));
+    TIMCL_ASSIGN(wishes_, WishesOf(env));
     return Status();
   }
 
@@ -230,6 +219,16 @@ class OpenClBackend : public Backend {
     return std::make_shared<const Tuning>(std::move(read));
   }
 
+  Result<Wishes> WishesOf(const CompileEnv& env) const {
+    Wishes wishes;
+    TIMCL_ASSIGN(wishes.tuning, TuningOf(env));
+    wishes.relaxed = env.relaxed;
+    const auto it = env.options.find("without_kernels");
+    std::stringstream names(it == env.options.end() ? std::string() : it->second);
+    for (std::string name; std::getline(names, name, ',');) wishes.without.insert(name);
+    return wishes;
+  }
+
   /// A device with the programs that are built for it.
   struct Lane {
     Lane(const std::shared_ptr<Device>& opened, const ProgramCacheOptions& cache)
@@ -244,8 +243,7 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units, std::vector<Emitted>* emitted) {
     kernels::Sources sources(options_.kernel_dir);
     const DeviceCaps& caps = lane.device->caps();
-    TIMCL_ASSIGN(auto tuning, TuningOf(env));
-    const Wishes wishes = WishesOf(env, std::move(tuning));
+    TIMCL_ASSIGN(const Wishes wishes, WishesOf(env));
     for (const GraphView& part : parts) {
       Unit unit;
       TIMCL_TRY(Select(part, caps, &unit, wishes));
