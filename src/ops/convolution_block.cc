@@ -213,7 +213,10 @@ Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
 Result<Launches> StemLaunch(const OpView& op, const Convolution& c) {
   const Shape& y = op.out(0).shape();
   const Plane p = {c.axes[0], c.axes[1], y[0], y[1]};
-  const Tile tile = c.out_channels <= kChannelBlock ? Tile{16, 1, 1} : Tile{14, 2, 1};
+  // Few shapes, as of kTiles.
+  const Tile tile = c.out_channels <= kChannelBlock ? Tile{16, 1, 1}
+                    : p.ow <= 5                     ? Tile{5, 4, 1}
+                                                    : Tile{14, 2, 1};
   KernelSpec spec;
   spec.source = "conv_stem.cl";
   spec.entry = "conv_stem";
@@ -276,10 +279,12 @@ Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c) {
   const Window &x = c.axes[0], &y = c.axes[1];
   const Strip strip = StripOf(op, c);
   const int64_t blocks = DivideUp(c.channels, kChannelBlock);
-  // Many rows per work-item share the weights; enough work-items keep all cores busy.
-  int64_t rows = DivideUp(out[1], strip.my) * strip.my;
+  // Many rows per work-item share the weights; enough work-items keep all cores busy, and enough of
+  // them down the image let each core stay with the rows that it has in its cache.
+  constexpr int64_t kStrips = 8, kLeastItems = 32;
+  int64_t rows = DivideUp(DivideUp(out[1], kStrips), strip.my) * strip.my;
   if (strip.stride == 0) rows = 1;
-  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < 32)
+  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < kLeastItems)
     rows = DivideUp(rows / 2, strip.my) * strip.my;
   KernelSpec spec;
   spec.source = "depthwise_block.cl";

@@ -28,9 +28,8 @@ constexpr size_t kMaxSharedConstantBytes = size_t{1} << 30;
 /// Kernels that are no tiles count on the driver to put work-items side by side into vectors, which
 /// nobody does here.
 constexpr size_t kMaxScalarItems = size_t{1} << 14;
-/// Microseconds of one core that a worker takes at a time at least, and how often workers should
-/// come back for more.
-constexpr double kLeastShare = 0.5, kSharesPerWorker = 6;
+/// Microseconds of one core that a worker takes at a time at least.
+constexpr double kLeastShare = 0.5;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
@@ -92,26 +91,41 @@ class Joiner {
       "    for (int y = 0; y < n1; ++y)\n"
       "      for (int x = 0; x < n0; ++x)\n"
       "        {function}(x, y, z, n0, n1, n2{arguments});\n";
-  /// Work-items are claimed a share at a time, in order, so that neighbours find their data near.
+  /// Work-items, or columns of them, are claimed a share at a time: large ones first, so that
+  /// workers seldom come back, and small ones last, so that all are done at the same time. How
+  /// large the n-th share is, each worker knows. Of two workers, one takes its shares from the
+  /// front and one from the end: what a step leaves in the cache of a core is then what the next
+  /// one needs.
   static constexpr const char* kSharedLoop =
-      "  const int all = n0 * n1 * n2, share = step[4];\n"
-      "  for (int i; (i = atomic_add(counters, share)) < all;) {{\n"
-      "    const int end = min(i + share, all);\n"
+      "  const int columns = step[5], all = columns ? n0 : n0 * n1 * n2, least = step[4];\n"
+      "  int left = all, size = 0, front = 0, back = all;\n"
+      "  for (int claim = 0;;) {{\n"
+      "    const int own = atomic_inc(counters);\n"
+      "    for (; claim <= own; ++claim) {{\n"
+      "      size = min(max(left / SHARES, least), left);\n"
+      "      left -= size;\n"
+      "    }}\n"
+      "    if (size == 0) break;\n"
+      "    int i = all - left - size;\n"
+      "    if (get_num_groups(0) == 2)\n"
+      "      i = get_group_id(0) ? (back -= size) : (front += size) - size;\n"
+      "    const int from = columns ? i : 0, to = columns ? i + size : n0;\n"
       "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
-      "    for (int k = i; k < end; ++k) {{\n"
+      "    for (int k = columns ? size * n1 * n2 : size; k > 0; --k) {{\n"
       "      {function}(x, y, z, n0, n1, n2{arguments});\n"
-      "      if (++x == n0) {{\n"
-      "        x = 0;\n"
+      "      if (++x == to) {{\n"
+      "        x = from;\n"
       "        if (++y == n1) y = 0, ++z;\n"
       "      }}\n"
       "    }}\n"
       "    timcl_fence();\n"
-      "    atomic_add(counters + COUNTERS / 2, end - i);\n"
+      "    atomic_add(counters + COUNTERS / 2, size);\n"
       "  }}\n"
       "  while (counters[COUNTERS / 2] < all) RELAX;\n"
       "  timcl_fence();\n";
   static constexpr const char* kShared = R"(
 #define COUNTERS 64
+#define SHARES (2 * (int)get_num_groups(0))
 #ifdef __x86_64__
 #define RELAX __asm__ volatile("pause")
 #else
@@ -161,7 +175,11 @@ static void timcl_end(volatile global int* counters, int steps) {
       TIMCL_TRY(
           Put(used ? base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1)) : 1));
     }
-    if (workers_ > 1) TIMCL_TRY(Put(ShareOf(launch)));
+    if (workers_ > 1) {
+      const bool columns = ByColumns(launch);
+      TIMCL_TRY(Put(ShareOf(launch, columns)));
+      TIMCL_TRY(Put(columns));
+    }
     for (const Arg& arg : launch.args) {
       if (arg.kind == Arg::Kind::kScalar) {
         int32_t bits = 0;
@@ -184,13 +202,24 @@ static void timcl_end(volatile global int* counters, int steps) {
     return items;
   }
 
-  /// Work-items that a worker takes at a time.
-  size_t ShareOf(const Launch& launch) const {
-    const double work = WorkOf(launch, from_);
-    const double shares =
-        std::min(kSharesPerWorker * static_cast<double>(workers_), work / kLeastShare);
-    const auto items = static_cast<double>(ItemsOf(launch));
-    return static_cast<size_t>(std::ceil(items / std::max(shares, 1.0)));
+  /// Whether workers divide a step along its first dimension, pixels in most cases, so that a core
+  /// finds near it what it wrote in the step before. Each of them then reads all constants.
+  bool ByColumns(const Launch& launch) const {
+    if (launch.dims < 2 || launch.global[0] <= 3 * workers_) return false;
+    size_t constants = 0;
+    for (const Arg& arg : launch.args) {
+      if (arg.kind != Arg::Kind::kConstant) continue;
+      const Constant& c = from_.constants[arg.index];
+      constants += c.memory ? c.memory->bytes() : c.data->size();
+    }
+    return 2 * constants < BytesOf(launch, from_);
+  }
+
+  /// Work-items, or columns of them, that a worker takes at a time at least.
+  size_t ShareOf(const Launch& launch, bool columns) const {
+    const double shares = std::max(WorkOf(launch, from_) / kLeastShare, 1.0);
+    const size_t all = columns ? launch.global[0] : ItemsOf(launch);
+    return static_cast<size_t>(std::ceil(static_cast<double>(all) / shares));
   }
 
   Status Put(size_t number) {
@@ -308,7 +337,7 @@ static void timcl_end(volatile global int* counters, int steps) {
       if (l.variant == variant) launch = &l;
     }
     std::string body, call;
-    size_t at = workers_ > 1 ? 5 : 4;
+    size_t at = workers_ > 1 ? 6 : 4;
     for (size_t k = 0; launch != nullptr && k < launch->args.size(); ++k) {
       const Arg& arg = launch->args[k];
       if (arg.kind != Arg::Kind::kScalar) {
