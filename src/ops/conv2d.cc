@@ -91,7 +91,7 @@ void BlockCases(CaseMaker& make) {
   };
   Conv2dAttrs a;
   for (int64_t pixels : {1, 6, 14, 27, 29}) add(a, {pixels, 1, 21, 2}, {1, 1, 21, 35}, "a line");
-  // conv_point.cl: 33 tiles of 14 pixels or 35 of 16, two by two, the last one cut.
+  // conv_point.cl: 33 or 40 tiles of 14 pixels, two by two, the last one cut.
   for (int64_t pixels : {449, 550}) {
     for (int64_t channels : {16, 31, 35})
       add(a, {pixels, 1, 21, 2}, {1, 1, 21, channels}, "a line of many tiles");

@@ -52,7 +52,11 @@ struct Tile {
 constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
                            {10, 2, 1.03}, {5, 4, 1.06}, {16, 1, 1.30}};
 
-/// What conv_point.cl takes, which reads whole tiles only.
+/// Those of conv_point.cl: a narrow tile is as good, so that an odd number of blocks wastes
+/// nothing.
+constexpr Tile kPointTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
+                                {10, 2, 1.03}, {5, 4, 1.06}, {14, 1, 1.00}};
+/// What conv_point.cl takes. It reads whole tiles only.
 bool IsPointLine(const Plane& p, const Tile& t) {
   return IsLine(p) && p.y.in == 1 && p.y.front == 0 && p.x.in == p.ow && p.ow >= t.mx;
 }
@@ -66,7 +70,10 @@ double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t ter
 }
 
 Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms) {
-  return *std::min_element(std::begin(kTiles), std::end(kTiles), [&](const Tile& a, const Tile& b) {
+  const bool point = IsPointLine(p, kPointTiles[0]);
+  const Tile* const first = point ? std::begin(kPointTiles) : std::begin(kTiles);
+  const Tile* const last = point ? std::end(kPointTiles) : std::end(kTiles);
+  return *std::min_element(first, last, [&](const Tile& a, const Tile& b) {
     return CyclesOf(a, p, out_channels, terms) < CyclesOf(b, p, out_channels, terms);
   });
 }
