@@ -29,11 +29,9 @@ constexpr size_t kMaxSharedConstantBytes = size_t{1} << 30;
 /// Kernels that are no tiles count on the driver to put work-items side by side into vectors, which
 /// nobody does here.
 constexpr size_t kMaxScalarItems = size_t{1} << 14;
-/// Microseconds of one core that a worker takes at a time at least, and how often workers should
-/// come back for more.
-constexpr double kLeastShare = 0.5, kSharesPerWorker = 6;
-/// The same with helpers: claims of steps that take microseconds are dear beside them.
-constexpr double kLeastHelpedShare = 0.8, kHelpedSharesPerWorker = 4;
+/// Microseconds of one core that a worker takes at a time at least; with helpers, whose steps take
+/// microseconds, claims are dear beside them.
+constexpr double kLeastShare = 0.5, kLeastHelpedShare = 0.8;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
@@ -70,7 +68,7 @@ class Joiner {
       counters.bytes = kCounterBytes * (from_.launches.size() + 1);
       if (helped_)
         counters.bytes =
-            sizeof(uint32_t) * Helpers::kLine * (Helpers::kControls + 4 * from_.launches.size());
+            sizeof(uint32_t) * Helpers::kLine * (Helpers::kControls + 3 * from_.launches.size());
       launch_.args.push_back(counters);
       plan_.persistent_bytes = counters.bytes;
       plan_.zero_persistent = true;
@@ -136,32 +134,46 @@ class Joiner {
       "    for (int y = 0; y < n1; ++y)\n"
       "      for (int x = 0; x < n0; ++x)\n"
       "        {function}(x, y, z, n0, n1, n2{arguments});\n";
-  /// Work-items are claimed a share at a time, in order, so that neighbours find their data near.
+  /// Work-items, or columns of them, are claimed a share at a time: large ones first, so that
+  /// workers seldom come back, and small ones last, so that all are done at the same time. How
+  /// large the n-th share is, each worker knows. Of two workers, one takes its shares from the
+  /// front and one from the end: what a step leaves in the cache of a core is then what the next
+  /// one needs.
+  static constexpr const char* kShares =
+      "  const int columns = step[5], all = columns ? n0 : n0 * n1 * n2;\n"
+      "  int left = all, size = 0, front = 0, back = all, claim = 0;\n";
   static constexpr const char* kShareLoop =
-      "    const int end = min(i + share, all);\n"
+      "    for (; claim <= own; ++claim) {\n"
+      "      size = min(max(left / (2 * WORKERS), least), left);\n"
+      "      left -= size;\n"
+      "    }\n"
+      "    if (size == 0) break;\n"
+      "    int i = all - left - size;\n"
+      "    if (WORKERS == 2) i = SIDE ? (back -= size) : (front += size) - size;\n"
+      "    const int from = columns ? i : 0, to = columns ? i + size : n0;\n"
       "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
-      "    for (int k = i; k < end; ++k) {\n"
+      "    for (int k = columns ? size * n1 * n2 : size; k > 0; --k) {\n"
       "      {function}(x, y, z, n0, n1, n2{arguments});\n"
-      "      if (++x == n0) {\n"
-      "        x = 0;\n"
+      "      if (++x == to) {\n"
+      "        x = from;\n"
       "        if (++y == n1) y = 0, ++z;\n"
       "      }\n"
       "    }\n";
   static constexpr const char* kSharedLoop =
-      "  const int all = n0 * n1 * n2, share = step[4];\n"
-      "  for (int i; (i = atomic_add(counters, share)) < all;) {\n"
-      "{shares}"
+      "  const int least = step[4];\n"
+      "  for (;;) {\n"
+      "    const int own = atomic_inc(counters);\n"
+      "{share}"
       "    timcl_fence();\n"
-      "    atomic_add(counters + COUNTERS / 2, end - i);\n"
+      "    atomic_add(counters + COUNTERS / 2, size);\n"
       "  }\n"
       "  while (counters[COUNTERS / 2] < all) RELAX;\n"
       "  timcl_fence();\n";
   static constexpr const char* kHelpedLoop =
-      "  const int all = n0 * n1 * n2, share = turn->shared ? step[4] : all;\n"
-      "  const uint shares = turn->shared ? step[5] : 1;\n"
-      "  for (uint next = 0; timcl_claim(turn, shares, &next); ++next) {\n"
-      "    const int i = (int)next * share;\n"
-      "{shares}"
+      "  const int least = turn->shared ? step[4] : all;\n"
+      "  const uint shares = turn->shared ? step[6] : 1;\n"
+      "  for (uint own = 0; timcl_claim(turn, shares, &own); ++own) {\n"
+      "{share}"
       "    timcl_done(turn);\n"
       "  }\n"
       "  timcl_await(turn, shares);\n";
@@ -183,7 +195,9 @@ static void timcl_fence(void) {
 }
 )";
   static constexpr const char* kEnd =
-      R"(// The last one to leave the plan makes all counters 0 again, for the next Run.
+      R"(#define WORKERS (int)get_num_groups(0)
+#define SIDE get_group_id(0)
+// The last one to leave the plan makes all counters 0 again, for the next Run.
 static void timcl_end(volatile global int* counters, int steps) {
   if (atomic_inc(counters) + 1 < (int)get_num_groups(0)) return;
   for (int s = 0; s <= steps; ++s, counters -= COUNTERS) counters[0] = counters[COUNTERS / 2] = 0;
@@ -192,11 +206,9 @@ static void timcl_end(volatile global int* counters, int steps) {
   static constexpr const char* kTurn = R"(
 #define MOST_RUNS 100000  // of one launch of helpers
 #define LATE 4000         // turns of waiting for a helper
-// Taking part in a Run. The shares of a step are in two halves, one for the caller and one for
-// helpers, so that the weights of a half stay in the cache of one core; whoever is done with its own
-// goes on with the other. For each half there is a counter of shares that are claimed, and for either
-// side one of shares that it has done. They only grow, and stand at multiples of what a Run has: who
-// comes late finds that all shares of its Run are claimed, and done.
+// Taking part in a Run. Counters of claimed shares and of those that each side has done only grow,
+// and stand at multiples of what a Run has: who comes late finds that all shares of its Run are
+// claimed, and done.
 typedef struct {
   volatile global uint* counters;  // of the step
   uint run;
@@ -204,37 +216,32 @@ typedef struct {
   int side;    // 0 the caller's, 1 the helpers'
   int late;    // somebody was
 } timcl_turn_t;
-// The next share that nobody has; false: there is none.
+// The next share that nobody has; false: there is none. What is too little for two is the caller's.
 static bool timcl_claim(const timcl_turn_t* turn, uint shares, uint* share) {
   if (!turn->shared) return *share < shares;
-  const uint front = (shares + 1) / 2;
-  // What is too little for two stays where it is.
-  for (int k = 0; k < 2 && (k == 0 || shares > 1); ++k) {
-    const int side = turn->side ^ k;
-    volatile global uint* const claimed = turn->counters + side * LINE;
-    const uint count = side ? shares - front : front, from = turn->run * count;
-    for (uint now = *claimed; now - from < count;) {
-      const uint seen = atomic_cmpxchg(claimed, now, now + 1);
-      *share = now - from + (side ? front : 0);
-      if (seen == now) return true;
-      now = seen;
-    }
+  if (shares == 1 && turn->side) return false;
+  const uint from = turn->run * shares;
+  for (uint now = *turn->counters; now - from < shares;) {
+    const uint seen = atomic_cmpxchg(turn->counters, now, now + 1);
+    *share = now - from;
+    if (seen == now) return true;
+    now = seen;
   }
   return false;
 }
 static void timcl_done(const timcl_turn_t* turn) {
   timcl_fence();
-  if (turn->shared) atomic_inc(turn->counters + (2 + turn->side) * LINE);
+  if (turn->shared) atomic_inc(turn->counters + (1 + turn->side) * LINE);
 }
 // Waits until all shares of the step are done.
 static void timcl_await(timcl_turn_t* turn, uint shares) {
   if (!turn->shared) return;
   const uint all = (turn->run + 1) * shares;
   int turns = 0;
-  for (; (int)(turn->counters[2 * LINE] + turn->counters[3 * LINE] - all) < 0; ++turns) RELAX;
+  for (; (int)(turn->counters[LINE] + turn->counters[2 * LINE] - all) < 0; ++turns) RELAX;
   timcl_fence();
   if (turns > LATE) turn->late = 1;
-  turn->counters += 4 * LINE;
+  turn->counters += 3 * LINE;
 }
 )";
 
@@ -268,8 +275,13 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
       TIMCL_TRY(
           Put(used ? base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1)) : 1));
     }
-    if (workers_ > 1) TIMCL_TRY(Put(ShareOf(launch)));
-    if (helped_) TIMCL_TRY(Put((ItemsOf(launch) + ShareOf(launch) - 1) / ShareOf(launch)));
+    if (workers_ > 1) {
+      const bool columns = ByColumns(launch);
+      const size_t least = ShareOf(launch, columns);
+      TIMCL_TRY(Put(least));
+      TIMCL_TRY(Put(columns));
+      if (helped_) TIMCL_TRY(Put(SharesOf(launch, columns, least)));
+    }
     for (const Arg& arg : launch.args) {
       if (arg.kind == Arg::Kind::kScalar) {
         int32_t bits = 0;
@@ -292,14 +304,37 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
     return items;
   }
 
-  /// Work-items that a worker takes at a time.
-  size_t ShareOf(const Launch& launch) const {
-    const double most = helped_ ? kHelpedSharesPerWorker : kSharesPerWorker;
+  static size_t ColumnsOf(const Launch& launch) {
+    return base::AlignUp(launch.global[0], std::max<size_t>(launch.local[0], 1));
+  }
+
+  /// Whether workers divide a step along its first dimension, pixels in most cases, so that a core
+  /// finds near it what it wrote in the step before. Each of them then reads all constants.
+  bool ByColumns(const Launch& launch) const {
+    if (launch.dims < 2 || ColumnsOf(launch) <= 3 * workers_) return false;
+    size_t constants = 0;
+    for (const Arg& arg : launch.args) {
+      if (arg.kind != Arg::Kind::kConstant) continue;
+      const Constant& c = from_.constants[arg.index];
+      constants += c.memory ? c.memory->bytes() : c.data->size();
+    }
+    return 2 * constants < BytesOf(launch, from_);
+  }
+
+  /// Work-items, or columns of them, that a worker takes at a time at least.
+  size_t ShareOf(const Launch& launch, bool columns) const {
     const double least = helped_ ? kLeastHelpedShare : kLeastShare;
-    const double work = WorkOf(launch, from_);
-    const double shares = std::min(most * static_cast<double>(workers_), work / least);
-    const auto items = static_cast<double>(ItemsOf(launch));
-    return static_cast<size_t>(std::ceil(items / std::max(shares, 1.0)));
+    const double shares = std::max(WorkOf(launch, from_) / least, 1.0);
+    const size_t all = columns ? ColumnsOf(launch) : ItemsOf(launch);
+    return static_cast<size_t>(std::ceil(static_cast<double>(all) / shares));
+  }
+
+  /// How many shares kShareLoop makes.
+  size_t SharesOf(const Launch& launch, bool columns, size_t least) const {
+    size_t shares = 0;
+    for (size_t left = columns ? ColumnsOf(launch) : ItemsOf(launch); left > 0; ++shares)
+      left -= std::min(std::max(left / (2 * workers_), least), left);
+    return shares;
   }
 
   Status Put(size_t number) {
@@ -433,8 +468,9 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
   }
 
   /// Where in the counters the words of Helpers::Control are.
-  static std::string Controls() {
-    std::string text = fmt::format("#define LINE {}\n", Helpers::kLine);
+  std::string Controls() const {
+    std::string text = fmt::format("#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
+                                   Helpers::kLine, workers_);
     const std::pair<const char*, Helpers::Control> all[] = {
         {"POSTED", Helpers::kPosted},     {"PRESENT", Helpers::kPresent},
         {"STOP", Helpers::kStop},         {"LEFT", Helpers::kLeft},
@@ -453,7 +489,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
       if (l.variant == variant) launch = &l;
     }
     std::string body, call;
-    size_t at = helped_ ? 6 : workers_ > 1 ? 5 : 4;
+    size_t at = helped_ ? 7 : workers_ > 1 ? 6 : 4;
     for (size_t k = 0; launch != nullptr && k < launch->args.size(); ++k) {
       const Arg& arg = launch->args[k];
       if (arg.kind != Arg::Kind::kScalar) {
@@ -469,7 +505,8 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
       call += fmt::format(", a{}", k);
     }
     std::string loop = workers_ == 1 ? kLoop : helped_ ? kHelpedLoop : kSharedLoop;
-    Fill("{shares}", kShareLoop, &loop);
+    if (workers_ > 1) loop = kShares + loop;
+    Fill("{share}", kShareLoop, &loop);
     Fill("{function}", kernels::EntryName(text, variant), &loop);
     Fill("{arguments}", call, &loop);
     return fmt::format(
