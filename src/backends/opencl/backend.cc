@@ -33,8 +33,8 @@ void Dump(const std::string& path, const std::string& text) {
 }
 
 /// CompileOption::SetOption("opencl", name, "off") leaves a step of the compiler out:
-/// private_layouts, one_kernel, helpers. "inline" is on or off for a graph, whatever its size, and
-/// "helpers" may be on.
+/// private_layouts, alias, pieces, in_place, one_kernel, helpers. "inline" is on or off for a
+/// graph, whatever its size, and "helpers" may be on.
 bool Enabled(const CompileEnv& env, const char* name) {
   const auto it = env.options.find(name);
   return it == env.options.end() || it->second != "off";
@@ -120,6 +120,8 @@ class OpenClBackend : public Backend {
       const auto note = [&](const std::string& text) {
         notes[i] += (notes[i].empty() ? "" : "; ") + text;
       };
+      if (const size_t n = emitted[i].in_place; n > 0)
+        note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
       if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, caps));
       if (!join || launches < 2) continue;
       auto plan = helpers > 0 ? JoinWithHelpers(emitted[i], options_.kernel_dir, helpers)
@@ -237,9 +239,12 @@ class OpenClBackend : public Backend {
     Wishes wishes;
     TIMCL_ASSIGN(wishes.tuning, TuningOf(env));
     wishes.relaxed = env.relaxed;
-    const auto it = env.options.find("without_kernels");
-    std::stringstream names(it == env.options.end() ? std::string() : it->second);
-    for (std::string name; std::getline(names, name, ',');) wishes.without.insert(name);
+    for (const auto& [option, names] : {std::pair("without_kernels", &wishes.without),
+                                        std::pair("first_kernels", &wishes.first)}) {
+      const auto it = env.options.find(option);
+      std::stringstream list(it == env.options.end() ? std::string() : it->second);
+      for (std::string name; std::getline(list, name, ',');) names->insert(name);
+    }
     return wishes;
   }
 
@@ -278,13 +283,13 @@ class OpenClBackend : public Backend {
       if (Enabled(env, "private_layouts")) TIMCL_TRY(ChooseForms(caps, &unit, wishes));
       if (env.fuse) Fuse(&unit);
       Convert(&unit);
-      if (env.alias) {
-        Alias(&unit);
-        PlacePieces(caps, &unit);
-      }
+      if (env.alias && Enabled(env, "alias")) Alias(&unit);
+      if (env.alias && Enabled(env, "pieces")) PlacePieces(caps, &unit);
+      const size_t in_place = env.alias && Enabled(env, "in_place") ? PlaceInPlace(&unit) : 0;
       if (!env.dump_dir.empty())
         Dump(fmt::format("{}/opencl_{}.txt", env.dump_dir, emitted->size()), Print(unit));
       TIMCL_ASSIGN(Emitted one, Emit(&unit, caps, &sources, wishes));
+      one.in_place = in_place;
       units->refusals.merge(unit.refusals);
       emitted->push_back(std::move(one));
     }
@@ -405,6 +410,11 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
     caps.register_tiles_pay = caps.dot_product_u8s8 = caps.dot_product_bf16 = false;
   }
   if (options.as_cpu) caps.is_cpu = caps.register_tiles_pay = true;
+  for (DeviceEntry& entry : choice.entries) {
+    if (!options.as_avx2) break;
+    entry.caps.vector_registers = 16, entry.caps.vector_floats = 8;
+    entry.caps.dot_product_u8s8 = entry.caps.dot_product_bf16 = false;
+  }
   ProgramCacheOptions cache;
   cache.cache_dir = options.cache_dir;
   cache.even_if_driver_caches = options.cache_even_if_driver_does;
