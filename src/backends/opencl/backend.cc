@@ -17,6 +17,7 @@
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/joined_kernel.h"
+#include "backends/opencl/run/packing.h"
 #include "backends/opencl/run/peaks.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
@@ -102,9 +103,10 @@ class OpenClBackend : public Backend {
     std::string why;
     bool run_inline = false;
     if (inline_) {
-      TIMCL_ASSIGN(run_inline, ChooseInline(parts, env, &why));
+      TIMCL_ASSIGN(run_inline, ChooseInline(parts, env, &why, units, &emitted));
     }
-    TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, units, &emitted));
+    if (emitted.empty())
+      TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, units, &emitted));
     std::vector<Emitted*> all;
     for (Emitted& one : emitted) all.push_back(&one);
     std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
@@ -134,6 +136,7 @@ class OpenClBackend : public Backend {
     AssemblePrograms(all, options_.kernel_dir);
     for (size_t i = 0; i < emitted.size(); ++i) {
       Emitted& one = emitted[i];
+      TIMCL_TRY(PlaceConstants(&one.plan, joined[i].get()));
       auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
       plan->run_inline = run_inline;
       if (joined[i] != nullptr) {
@@ -143,8 +146,7 @@ class OpenClBackend : public Backend {
       units->kernel_of.merge(one.kernel_of);
       units->refused_kernels.merge(one.refused);
       units->launches += plan->launches.size();
-      for (const Constant& c : plan->constants)
-        units->constant_bytes += c.data ? c.data->size() : c.memory->bytes();
+      for (const Constant& c : plan->constants) units->constant_bytes += c.bytes();
       units->calls.push_back(
           {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes, notes[i]});
       units->modules.push_back({{}, std::move(plan), "opencl"});
@@ -155,6 +157,11 @@ class OpenClBackend : public Backend {
   Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
               const CompileEnv& env, LoadedUnits* units) override {
     std::map<Lane*, std::shared_ptr<Session>> sessions;
+    std::vector<std::shared_ptr<Packing>> packing;
+    for (const Call& call : calls) {
+      if (const auto& work = PlanOf(modules, call)->packing) packing.push_back(work);
+    }
+    Packers packers(std::move(packing));
     for (const Call& call : calls) {
       auto plan = PlanOf(modules, call);
       Lane& lane = LaneOf(*plan);
@@ -186,6 +193,7 @@ class OpenClBackend : public Backend {
             std::make_unique<PartitionKernel>(session, plan, std::move(programs), env.progress));
       }
     }
+    packers.Finish();
     return Status();
   }
 
@@ -264,9 +272,11 @@ class OpenClBackend : public Backend {
   }
 
   /// Whether the graph runs on the inline device. One graph stays on one device: a change between
-  /// the two costs as much as the wake-up that it saves.
+  /// the two costs as much as the wake-up that it saves. Sets `emitted` where it was made for the
+  /// device that is chosen.
   Result<bool> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
-                            std::string* note) {
+                            std::string* note, CompiledUnits* units,
+                            std::vector<Emitted>* emitted) {
     const auto asked = env.options.find("inline");
     const std::string choice = asked == env.options.end() ? "" : asked->second;
     if (choice == "off" || choice == "on" || options_.inline_device == InlineDevice::kAllGraphs) {
@@ -274,12 +284,16 @@ class OpenClBackend : public Backend {
       return choice != "off";
     }
     CompiledUnits tried;
-    std::vector<Emitted> emitted;
-    TIMCL_TRY(EmitAll(parts, env, main_, &tried, &emitted));
+    std::vector<Emitted> made;
+    TIMCL_TRY(EmitAll(parts, env, main_, &tried, &made));
     std::vector<const PartitionPlan*> plans;
-    for (const Emitted& one : emitted) plans.push_back(&one.plan);
+    for (const Emitted& one : made) plans.push_back(&one.plan);
     const RunEstimate estimate = EstimateRun(plans, main_.device->caps().compute_units);
     *note = Describe(estimate, estimate.small());
+    if (!estimate.small()) {
+      units->refusals.merge(tried.refusals);
+      *emitted = std::move(made);
+    }
     return estimate.small();
   }
 
