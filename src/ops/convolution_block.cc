@@ -102,40 +102,49 @@ Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
 /// The weights as [groups of `width` output channels][blocks of `block` input channels][taps]
 /// [lanes][width]; the last block has as many lanes as there are channels.
 Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64_t block) {
-  const int64_t taps = c.axes[0].size * c.axes[1].size;
+  const int64_t taps = c.axes[0].size * c.axes[1].size, used = c.used, outs = c.out_channels;
+  const int64_t slice = c.per_slice * taps;
   const float* const weights = op.in(1).data_as<float>();
-  std::vector<float> packed(
-      static_cast<size_t>(DivideUp(c.out_channels, width) * width * c.used * taps));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.used; ++u) {
-      const int64_t first = u / block * block, lanes = std::min(block, c.used - first);
-      const int64_t at = o / width * c.used * taps + first * taps + u - first;
-      const float* const from = weights + (o * c.per_slice + u) * taps;
-      for (int64_t k = 0; k < taps; ++k)
-        packed[static_cast<size_t>((at + k * lanes) * width + o % width)] = from[k];
+  // Block by block, so that what is written in strides stays in the cache.
+  const auto pack = [=](float* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += block) {
+        const int64_t lanes = std::min(block, used - first);
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          const float* from = weights + o * slice + first * taps;
+          for (int64_t u = 0; u < lanes; ++u, from += taps) {
+            for (int64_t k = 0; k < taps; ++k) to[(k * lanes + u) * width + o - group] = from[k];
+          }
+        }
+        to += taps * lanes * width;
+      }
     }
-  }
-  return Data(packed, "W", "float");
+  };
+  return PackedData<float>(DivideUp(outs, width) * width * used * taps, "W", "float", pack);
 }
 
 /// The same with blocks of 16, as pairs of neighbouring lanes; [lanes] becomes [ceil(lanes / 2)].
 Operand PackPairs(const OpView& op, const Convolution& c, int64_t width) {
   const int64_t taps = c.axes[0].size * c.axes[1].size, pairs = DivideUp(c.used, 2);
+  const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
   const float* const weights = op.in(1).data_as<float>();
-  std::vector<int32_t> packed(
-      static_cast<size_t>(DivideUp(c.out_channels, width) * width * pairs * taps));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.used; u += 2) {
-      const int64_t first = u / kChannelBlock * kChannelBlock;
-      const int64_t steps = DivideUp(std::min(kChannelBlock, c.used - first), 2);
-      const int64_t at = o / width * pairs * taps + first / 2 * taps + (u - first) / 2;
-      const float* const from = weights + (o * c.per_slice + u) * taps;
-      for (int64_t k = 0; k < taps; ++k)
-        packed[static_cast<size_t>((at + k * steps) * width + o % width)] =
-            ToBfloat16Pair(from[k], u + 1 < c.used ? from[taps + k] : 0.0f);
+  const auto pack = [=](int32_t* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += kChannelBlock) {
+        const int64_t lanes = std::min(kChannelBlock, used - first), steps = DivideUp(lanes, 2);
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          const float* from = weights + o * slice + first * taps;
+          for (int64_t u = 0; u < lanes; u += 2, from += 2 * taps) {
+            for (int64_t k = 0; k < taps; ++k)
+              to[(k * steps + u / 2) * width + o - group] =
+                  ToBfloat16Pair(from[k], u + 1 < lanes ? from[taps + k] : 0.0f);
+          }
+        }
+        to += taps * steps * width;
+      }
     }
-  }
-  return Data(packed, "W", "int");
+  };
+  return PackedData<int32_t>(DivideUp(outs, width) * width * pairs * taps, "W", "int", pack);
 }
 
 double FlopsOf(const OpView& op, const Convolution& c) {
@@ -404,26 +413,39 @@ std::vector<std::array<double, 3>> TransformOf(int64_t m) {
 
 /// G w G^T of every pair of channels as [groups][taps][channels][columns].
 Operand TransformWeights(const OpView& op, const Convolution& c, const Form& f) {
-  const auto g = TransformOf(f.m);
-  const size_t n = g.size();
-  const int64_t width = f.columns(), taps = f.taps();
+  const int64_t width = f.columns(), taps = f.taps(), m = f.m;
+  const int64_t ins = c.channels, outs = c.out_channels, slice = c.per_slice * 9;
   const float* const weights = op.in(1).data_as<float>();
-  std::vector<float> packed(
-      static_cast<size_t>(DivideUp(c.out_channels, width) * width * c.channels * taps));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.channels; ++u) {
-      const float* const w = weights + (o * c.per_slice + u) * 9;
-      float* to = packed.data() + (o / width * taps * c.channels + u) * width + o % width;
-      for (size_t i = 0; i < n; ++i) {
-        double line[3];  // row i of G times w
-        for (size_t k = 0; k < 3; ++k)
-          line[k] = g[i][0] * w[k] + g[i][1] * w[3 + k] + g[i][2] * w[6 + k];
-        for (size_t j = 0; j < n; ++j, to += c.channels * width)
-          *to = static_cast<float>(line[0] * g[j][0] + line[1] * g[j][1] + line[2] * g[j][2]);
+  const auto pack = [=](float* packed) {
+    const auto g = TransformOf(m);
+    // Some channels at once, whose results are neighbours.
+    constexpr int64_t kLanes = 16;
+    for (int64_t first = 0; first < outs; first += kLanes) {
+      float* const group = packed + first / width * taps * ins * width + first % width;
+      const int64_t lanes = std::min(kLanes, outs - first);
+      for (int64_t u = 0; u < ins; ++u) {
+        double w[9][kLanes] = {};
+        for (int64_t o = 0; o < lanes; ++o) {
+          for (int64_t k = 0; k < 9; ++k) w[k][o] = weights[(first + o) * slice + u * 9 + k];
+        }
+        float* to = group + u * width;
+        for (const auto& row : g) {
+          double line[3][kLanes];  // this row of G times w
+          for (size_t k = 0; k < 3; ++k) {
+            for (size_t o = 0; o < kLanes; ++o)
+              line[k][o] = row[0] * w[k][o] + row[1] * w[3 + k][o] + row[2] * w[6 + k][o];
+          }
+          for (const auto& column : g) {
+            for (size_t o = 0; o < kLanes; ++o)
+              to[o] = static_cast<float>(line[0][o] * column[0] + line[1][o] * column[1] +
+                                         line[2][o] * column[2]);
+            to += ins * width;
+          }
+        }
       }
     }
-  }
-  return Data(packed, "U", "float");
+  };
+  return PackedData<float>(DivideUp(outs, width) * width * ins * taps, "U", "float", pack);
 }
 
 }  // namespace

@@ -35,31 +35,45 @@ Tile ChooseTile(const MatrixProduct& p, const DeviceCaps& caps) {
   return {8, p.n < 32 ? 1 : 2};
 }
 
-/// Values of `t` as [ceil(lines / width)][terms][width], padded with zeros.
-std::vector<float> Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width) {
-  std::vector<float> packed(static_cast<size_t>(DivideUp(lines, width) * terms * width));
-  const auto* const values = t.data_as<float>();
-  for (int64_t c = 0; c < lines; ++c) {
-    for (int64_t k = 0; k < terms; ++k) {
-      packed[static_cast<size_t>((c / width * terms + k) * width + c % width)] =
-          values[c * terms + k];
+/// One panel, [terms][width]; a few terms of all lines at a time, so that what is written in
+/// strides stays in the cache.
+template <class T, class ValueOf>
+void PackPanel(int64_t lines, int64_t terms, int64_t width, T* to, ValueOf value_of) {
+  constexpr int64_t kTogether = 16;
+  for (int64_t begin = 0; begin < terms; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, terms);
+    for (int64_t c = 0; c < lines; ++c) {
+      for (int64_t k = begin; k < end; ++k) to[k * width + c] = value_of(c, k);
     }
   }
-  return packed;
+}
+
+/// Values of `t` as [ceil(lines / width)][terms][width], padded with zeros.
+Operand Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width, const char* name) {
+  const auto* const values = t.data_as<float>();
+  const auto pack = [=](float* to) {
+    for (int64_t first = 0; first < lines; first += width, to += terms * width) {
+      PackPanel(std::min(width, lines - first), terms, width, to,
+                [=](int64_t c, int64_t k) { return values[(first + c) * terms + k]; });
+    }
+  };
+  return PackedData<float>(DivideUp(lines, width) * terms * width, name, "float", pack);
 }
 
 /// The same in pairs, [ceil(lines / width)][ceil(terms / 2)][width].
-std::vector<int32_t> PackedPairs(const TensorView& t, int64_t lines, int64_t terms, int64_t width) {
+Operand PackedPairs(const TensorView& t, int64_t lines, int64_t terms, int64_t width,
+                    const char* name) {
   const int64_t pairs = DivideUp(terms, 2);
-  std::vector<int32_t> packed(static_cast<size_t>(DivideUp(lines, width) * pairs * width));
-  for (int64_t c = 0; c < lines; ++c) {
-    const float* const line = t.data_as<float>() + c * terms;
-    for (int64_t k = 0; k < terms; k += 2) {
-      packed[static_cast<size_t>((c / width * pairs + k / 2) * width + c % width)] =
-          ToBfloat16Pair(line[k], k + 1 < terms ? line[k + 1] : 0.0f);
+  const auto* const values = t.data_as<float>();
+  const auto pack = [=](int32_t* to) {
+    for (int64_t first = 0; first < lines; first += width, to += pairs * width) {
+      PackPanel(std::min(width, lines - first), pairs, width, to, [=](int64_t c, int64_t k) {
+        const float* const pair = values + (first + c) * terms + 2 * k;
+        return ToBfloat16Pair(pair[0], 2 * k + 1 < terms ? pair[1] : 0.0f);
+      });
     }
-  }
-  return packed;
+  };
+  return PackedData<int32_t>(DivideUp(lines, width) * pairs * width, name, "int", pack);
 }
 
 /// Lines that are a multiple of 4096 bytes apart meet in few sets of the caches.
@@ -195,8 +209,8 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
                                  : In(0, "A"));
   switch (form) {
     case B::kConstant:
-      spec.operands.push_back(bf16 ? Data(PackedPairs(op.in(1), n, k, width), "B", factor)
-                                   : Data(Packed(op.in(1), n, k, width), "B", factor));
+      spec.operands.push_back(bf16 ? PackedPairs(op.in(1), n, k, width, "B")
+                                   : Packed(op.in(1), n, k, width, "B"));
       break;
     case B::kPacked:
       spec.operands.push_back(Scratch(1, launches.back().operands[2].bytes, "B", factor));
@@ -205,7 +219,7 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
       spec.operands.push_back(In(1, "B"));
   }
   const bool has_bias = weights && op.in(2).present();
-  if (has_bias) spec.operands.push_back(Data(Packed(op.in(2), n, 1, width), "bias", "float"));
+  if (has_bias) spec.operands.push_back(Packed(op.in(2), n, 1, width, "bias"));
   const bool batched = batches > 1;
   if (batched) {
     std::vector<int32_t> table;

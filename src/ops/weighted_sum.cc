@@ -130,18 +130,18 @@ int64_t PackedWidth(const Matmul& p, const DeviceCaps& caps) {
 }
 
 /// Values of `t` as [ceil(channels / width)][terms][width], padded with zeros.
-std::vector<float> Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride,
-                        int64_t width) {
-  std::vector<float> packed(static_cast<size_t>((channels + width - 1) / width * terms * width));
-  if (!t.present()) return packed;
-  const ref::Input values(t.data(), t.type());
-  for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t k = 0; k < terms; ++k) {
-      packed[static_cast<size_t>((c / width * terms + k) * width + c % width)] =
-          values.Float(c * stride + k);
+Operand Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride, int64_t width,
+             const char* name) {
+  const void* const data = t.present() ? t.data() : nullptr;
+  const TensorType type = t.present() ? t.type() : TensorType();
+  const auto pack = [=](float* to) {
+    const ref::Input values(data, type);
+    for (int64_t c = 0; values.present() && c < channels; ++c) {
+      for (int64_t k = 0; k < terms; ++k)
+        to[(c / width * terms + k) * width + c % width] = values.Float(c * stride + k);
     }
-  }
-  return packed;
+  };
+  return PackedData<float>(DivideUp(channels, width) * terms * width, name, "float", pack);
 }
 
 }  // namespace
@@ -169,8 +169,8 @@ Result<Launches> TileLaunch(const OpView& op, const KernelRequest& request, cons
   KernelSpec spec;
   spec.source = "matmul_tile.cl";
   spec.entry = "matmul_tile";
-  spec.operands = {In(0, "X"), Data(Pack(op.in(1), p.channels, p.k, p.stride, width), "W", "float"),
-                   Data(Pack(op.in(2), p.channels, 1, 1, width), "bias", "float"), Out(0, "Y")};
+  spec.operands = {In(0, "X"), Pack(op.in(1), p.channels, p.k, p.stride, width, "W"),
+                   Pack(op.in(2), p.channels, 1, 1, width, "bias"), Out(0, "Y")};
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}};
   spec.defines = {{"A_PACKED", p.weights_are_rows},
                   {"NARROW", narrow},

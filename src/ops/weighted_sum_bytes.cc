@@ -38,6 +38,15 @@ class Weights {
     const uint8_t byte = bytes_[i];
     return (is_signed_ ? int32_t{static_cast<int8_t>(byte)} : int32_t{byte}) - zero_;
   }
+  /// The same where all Fit(): modulo 256 it does not matter whether they have a sign.
+  int8_t Byte(int64_t i) const { return static_cast<int8_t>(bytes_[i] - zero_); }
+  struct Sums {
+    int64_t sum = 0, magnitudes = 0;
+  };
+  Sums SumsOf(int64_t first, int64_t count) const {
+    return is_signed_ ? SumBytes(reinterpret_cast<const int8_t*>(bytes_) + first, count)
+                      : SumBytes(bytes_ + first, count);
+  }
   /// All are bytes with sign.
   bool Fit() const {
     if (is_signed_ && zero_ == 0) return true;
@@ -48,6 +57,22 @@ class Weights {
   }
 
  private:
+  /// In pieces whose sums fit 32 bits, which compilers make vectors of: networks have many weights.
+  template <class Byte>
+  Sums SumBytes(const Byte* from, int64_t count) const {
+    Sums sums;
+    const int32_t zero = zero_;
+    for (constexpr int64_t kPiece = 256; count > 0; from += kPiece, count -= kPiece) {
+      int32_t sum = 0, magnitudes = 0;
+      for (int64_t i = 0; i < std::min(count, kPiece); ++i) {
+        const int32_t w = int32_t{from[i]} - zero;
+        sum += w, magnitudes += std::abs(w);
+      }
+      sums.sum += sum, sums.magnitudes += magnitudes;
+    }
+    return sums;
+  }
+
   int32_t zero_;
   bool is_signed_;
   int64_t count_;
@@ -103,17 +128,14 @@ struct Channels {
   std::vector<float> m;
   int64_t most = 0;  // largest sum of magnitudes of weights
 };
-template <class WeightOf>
-Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, WeightOf weight_of) {
+/// The weights of a channel are neighbours, `step` after those of the one before.
+Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, const Weights& weights,
+                    int64_t step) {
   Channels all;
   all.m = Multipliers(op, channels);
   const int64_t zero = UnsignedZero(op.in(0).type());
   for (int64_t c = 0; c < channels; ++c) {
-    int64_t sum = 0, magnitudes = 0;
-    for (int64_t k = 0; k < terms; ++k) {
-      const int64_t w = weight_of(c, k);
-      sum += w, magnitudes += std::abs(w);
-    }
+    const auto [sum, magnitudes] = weights.SumsOf(c * step, terms);
     const int64_t bias =
         op.in(2).present() && !HasRealBias(op) ? op.in(2).data_as<int32_t>()[c] : 0;
     all.bias.push_back(static_cast<int32_t>(bias - zero * sum));
@@ -214,27 +236,32 @@ Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const KernelRequest
   const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   const Weights weights(op.in(1));
-  std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * taps * kTogether));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.used; ++u) {
-      const int64_t first = u / block * block, lane = u - first;
-      const int64_t here = DivideUp(std::min(block, c.used - first), kTogether);  // steps of a tap
-      const int64_t begin = (o / width * steps + first / kTogether) * taps;
-      const int64_t column = o % width * kTogether + lane % kTogether;
-      for (int64_t k = 0; k < taps; ++k) {
-        const int64_t step = begin + k * here + lane / kTogether;
-        packed[static_cast<size_t>(step * width * kTogether + column)] =
-            static_cast<int8_t>(weights[(o * c.per_slice + u) * taps + k]);
+  const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
+  // Block by block, so that what is written in strides stays in the cache.
+  const auto pack = [=](int8_t* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += block) {
+        const int64_t lanes = std::min(block, used - first);
+        const int64_t here = DivideUp(lanes, kTogether);  // steps of a tap
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          for (int64_t u = 0; u < lanes; ++u) {
+            const int64_t column = (o - group) * kTogether + u % kTogether;
+            for (int64_t k = 0; k < taps; ++k)
+              to[(k * here + u / kTogether) * width * kTogether + column] =
+                  weights.Byte(o * slice + (first + u) * taps + k);
+          }
+        }
+        to += taps * here * width * kTogether;
       }
     }
-  }
-  const Channels channels = ChannelsOf(op, c.out_channels, terms, [&](int64_t o, int64_t k) {
-    return weights[o * c.per_slice * taps + k];
-  });
+  };
+  const Channels channels = ChannelsOf(op, outs, terms, weights, slice);
   KernelSpec spec;
   spec.source = "conv_block8.cl";
   spec.entry = "conv_block8";
-  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Padded(channels.bias, width, "B", "int"),
+  spec.operands = {In(0, "X"),
+                   PackedData<int8_t>(groups * width * steps * taps * kTogether, "W", "char", pack),
+                   Padded(channels.bias, width, "B", "int"),
                    Padded(channels.m, width, "M", "float"), Out(0, "Y")};
   spec.sizes = PlaneSizes(p, c);
   spec.sizes.emplace_back("GROUPS", groups);
@@ -317,8 +344,7 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const KernelRequest& 
     }
   }
   const Channels channels =
-      ChannelsOf(op, c.out_channels, c.used * taps,
-                 [&](int64_t o, int64_t k) { return weights[o * c.per_slice * taps + k]; });
+      ChannelsOf(op, c.out_channels, c.used * taps, weights, c.per_slice * taps);
   KernelSpec spec;
   spec.source = "conv_stem8.cl";
   spec.entry = "conv_stem8";
@@ -400,7 +426,7 @@ Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const KernelRequ
     }
     packed = Data(reals, "W", "float");
   }
-  const Channels channels = ChannelsOf(op, c.channels, taps, weight_of);
+  const Channels channels = ChannelsOf(op, c.channels, taps, weights, c.per_slice * taps);
   KernelSpec spec;
   spec.source = "depthwise_block8.cl";
   spec.entry = "depthwise_block8";
@@ -450,29 +476,46 @@ Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const KernelRequest
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(p.k, kTogether);
   const Weights weights(op.in(1));
-  const Channels channels =
-      ChannelsOf(op, p.n, p.k, [&](int64_t n, int64_t k) { return weights[n * p.stride + k]; });
-  std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * kTogether));
+  const Channels channels = ChannelsOf(op, p.n, p.k, weights, p.stride);
+  // The column of the product that is computed as this one; -1: none.
+  const int64_t columns = p.n, terms = p.k, stride = p.stride;
+  const auto source = [=](int64_t column) {
+    const int64_t vector = column / 16 * 16;
+    const int64_t n = std::max<int64_t>(std::min(vector, columns - 16), 0) + column % 16;
+    return vector >= columns || n >= columns ? -1 : n;
+  };
+  const auto pack = [=](int8_t* packed) {
+    // A few steps of all columns at a time, so that what is written in strides stays in the cache.
+    constexpr int64_t kSteps = 16;
+    for (int64_t group = 0; group < groups; ++group) {
+      for (int64_t begin = 0; begin < steps; begin += kSteps) {
+        const int64_t end = std::min((begin + kSteps) * kTogether, terms);
+        for (int64_t column = 0; column < width; ++column) {
+          const int64_t n = source(group * width + column);
+          int8_t* to = packed + ((group * steps + begin) * width + column) * kTogether;
+          for (int64_t k = begin * kTogether; n >= 0 && k < end; to += width * kTogether) {
+            for (int64_t i = 0; i < kTogether && k < end; ++i, ++k)
+              to[i] = weights.Byte(n * stride + k);
+          }
+        }
+      }
+    }
+  };
   std::vector<int32_t> bias(static_cast<size_t>(groups * width));
   std::vector<float> m(static_cast<size_t>(groups * width)), real_bias(m.size());
   for (int64_t column = 0; column < groups * width; ++column) {
-    const int64_t vector = column / 16 * 16;
-    const int64_t n = std::max<int64_t>(std::min(vector, p.n - 16), 0) + column % 16;
-    if (vector >= p.n || n >= p.n) continue;
+    const int64_t n = source(column);
+    if (n < 0) continue;
     bias[static_cast<size_t>(column)] = channels.bias[static_cast<size_t>(n)];
     m[static_cast<size_t>(column)] = channels.m[static_cast<size_t>(n)];
     if (HasRealBias(op)) real_bias[static_cast<size_t>(column)] = op.in(2).data_as<float>()[n];
-    int8_t* const to =
-        packed.data() + column / width * steps * width * kTogether + column % width * kTogether;
-    for (int64_t k = 0; k < p.k; ++k)
-      to[k / kTogether * width * kTogether + k % kTogether] =
-          static_cast<int8_t>(weights[n * p.stride + k]);
   }
   KernelSpec spec;
   spec.source = "matmul8.cl";
   spec.entry = "matmul8";
-  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Data(bias, "B", "int"),
-                   Data(m, "M8", "float"), Out(0, "Y")};
+  spec.operands = {In(0, "X"),
+                   PackedData<int8_t>(groups * width * steps * kTogether, "W", "char", pack),
+                   Data(bias, "B", "int"), Data(m, "M8", "float"), Out(0, "Y")};
   if (HasRealBias(op)) spec.operands.insert(spec.operands.end() - 1, Data(real_bias, "R", "float"));
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}, {"LIMIT", LimitOf(channels)}};
   spec.defines = {{"DOT", kDot},

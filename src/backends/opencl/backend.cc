@@ -17,6 +17,7 @@
 #include "backends/opencl/run/device.h"
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/joined_kernel.h"
+#include "backends/opencl/run/packing.h"
 #include "backends/opencl/run/peaks.h"
 #include "backends/opencl/run/program_cache.h"
 #include "backends/opencl/run/session.h"
@@ -102,10 +103,11 @@ class OpenClBackend : public Backend {
     if (!tuning_warning_.empty()) units->warnings.push_back(tuning_warning_);
     Place place;
     if (inline_) {
-      TIMCL_ASSIGN(place, ChooseInline(parts, env));
+      TIMCL_ASSIGN(place, ChooseInline(parts, env, units, &emitted));
     }
     const auto& [run_inline, helpers, rules, why] = place;
-    TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, 1 + helpers, units, &emitted));
+    if (emitted.empty())
+      TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, 1 + helpers, units, &emitted));
     std::vector<Emitted*> all;
     for (Emitted& one : emitted) all.push_back(&one);
     std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
@@ -146,6 +148,12 @@ class OpenClBackend : public Backend {
     AssemblePrograms(all, options_.kernel_dir);
     for (size_t i = 0; i < emitted.size(); ++i) {
       Emitted& one = emitted[i];
+      TIMCL_TRY(PlaceConstants(&one.plan, joined[i].get()));
+      if (joined[i] != nullptr && joined[i]->helpers != nullptr) {
+        auto same_constants = std::make_shared<PartitionPlan>(*joined[i]->helpers);
+        same_constants->constants = joined[i]->constants;
+        joined[i]->helpers = std::move(same_constants);
+      }
       auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
       plan->run_inline = run_inline;
       if (joined[i] != nullptr) {
@@ -155,8 +163,7 @@ class OpenClBackend : public Backend {
       units->kernel_of.merge(one.kernel_of);
       units->refused_kernels.merge(one.refused);
       units->launches += plan->launches.size();
-      for (const Constant& c : plan->constants)
-        units->constant_bytes += c.data ? c.data->size() : c.memory->bytes();
+      for (const Constant& c : plan->constants) units->constant_bytes += c.bytes();
       units->calls.push_back(
           {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes, notes[i]});
       units->modules.push_back({{}, std::move(plan), "opencl"});
@@ -167,6 +174,11 @@ class OpenClBackend : public Backend {
   Status Load(const std::vector<CodeModule>& modules, const std::vector<Call>& calls,
               const CompileEnv& env, LoadedUnits* units) override {
     std::map<Lane*, std::shared_ptr<Session>> sessions;
+    std::vector<std::shared_ptr<Packing>> packing;
+    for (const Call& call : calls) {
+      if (const auto& work = PlanOf(modules, call)->packing) packing.push_back(work);
+    }
+    Packers packers(std::move(packing));
     for (const Call& call : calls) {
       auto plan = PlanOf(modules, call);
       Lane& lane = LaneOf(*plan);
@@ -202,6 +214,7 @@ class OpenClBackend : public Backend {
             std::make_unique<PartitionKernel>(session, plan, std::move(programs), env.progress));
       }
     }
+    packers.Finish();
     return Status();
   }
 
@@ -304,8 +317,10 @@ class OpenClBackend : public Backend {
     std::string note;
   };
   /// Whether the graph runs on the inline device. One graph stays on one device: a change between
-  /// the two costs as much as the wake-up that it saves.
-  Result<Place> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env) {
+  /// the two costs as much as the wake-up that it saves. Sets `emitted` where it was made for the
+  /// device that is chosen.
+  Result<Place> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
+                             CompiledUnits* units, std::vector<Emitted>* emitted) {
     Place place;
     const auto option = [&](const char* name) {
       const auto asked = env.options.find(name);
@@ -314,10 +329,10 @@ class OpenClBackend : public Backend {
     const std::string choice = option("inline"), helpers = option("helpers");
     if (choice == "off") return Place{false, 0, {}, "main device, as asked for"};
     CompiledUnits tried;
-    std::vector<Emitted> emitted;
-    TIMCL_TRY(EmitAll(parts, env, main_, 1, &tried, &emitted));
+    std::vector<Emitted> made;
+    TIMCL_TRY(EmitAll(parts, env, main_, 1, &tried, &made));
     std::vector<const PartitionPlan*> plans;
-    for (const Emitted& one : emitted) plans.push_back(&one.plan);
+    for (const Emitted& one : made) plans.push_back(&one.plan);
     const DeviceCaps& main = main_.device->caps();
     const RunEstimate estimate = EstimateRun(plans, main.compute_units);
     const bool asked = choice == "on" || options_.inline_device == InlineDevice::kAllGraphs;
@@ -332,6 +347,10 @@ class OpenClBackend : public Backend {
       place.helpers = estimate.Helpers(main.compute_units - 1);
     // What would run on the main device without them gets them at once.
     if (!asked && estimate.in_caller > estimate.main) place.rules.close_runs = 0;
+    if (!place.run_inline) {
+      units->refusals.merge(tried.refusals);
+      *emitted = std::move(made);
+    }
     return place;
   }
 

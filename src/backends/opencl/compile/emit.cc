@@ -310,6 +310,7 @@ class Emitter {
         arg.index = result_.plan.constants.size();
         Constant c;
         c.data = o.data;
+        if (o.fill) c.fill = o.fill, c.fill_bytes = o.bytes;
         result_.plan.constants.push_back(std::move(c));
         break;
       }

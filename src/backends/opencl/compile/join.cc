@@ -40,26 +40,28 @@ constexpr size_t kAlignment = 128;
 class Joiner {
  public:
   Joiner(const Emitted& emitted, size_t workers, bool helped = false)
-      : from_(emitted.plan), variants_(emitted.variants), workers_(workers), helped_(helped) {}
+      : from_(emitted.plan), variants_(emitted.variants), workers_(workers), helped_(helped) {
+    // Sessions know constants by their addresses, so none begins where the whole does.
+    constants_.fill_bytes = kAlignment;
+  }
 
   Result<PartitionPlan> Run(const std::string& kernel_dir) {
     TIMCL_TRY(Check());
-    size_t constant_bytes = 0;
-    for (const Constant& c : from_.constants)
-      constant_bytes += kAlignment + (c.memory ? c.memory->bytes() : c.data->size());
-    if (constant_bytes <= kMaxSharedConstantBytes) constants_.reserve(constant_bytes);
     launch_.label = fmt::format("{} steps in one kernel", from_.launches.size());
     launch_.kernel = "steps";
     launch_.local = {1, 1, 1};
     for (const Launch& launch : from_.launches) TIMCL_TRY(AddStep(launch));
-    launch_.args.push_back(DataArg(std::move(constants_)));
-    launch_.args.push_back(
-        DataArg({reinterpret_cast<const std::byte*>(table_.data()),
-                 reinterpret_cast<const std::byte*>(table_.data() + table_.size())}));
+    launch_.args.push_back(ConstantArg(std::move(constants_)));
+    Constant table;
+    table.data = std::make_shared<const std::vector<std::byte>>(
+        reinterpret_cast<const std::byte*>(table_.data()),
+        reinterpret_cast<const std::byte*>(table_.data() + table_.size()));
+    launch_.args.push_back(ConstantArg(std::move(table)));
     const auto steps = static_cast<int32_t>(from_.launches.size());
     Arg count;
     count.bytes = sizeof steps;
     std::memcpy(count.value.data(), &steps, sizeof steps);
+    count.is_amount = true;
     launch_.args.push_back(count);
     if (workers_ > 1) {
       if (!helped_) launch_.global = {workers_, 1, 1};
@@ -316,7 +318,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
     for (const Arg& arg : launch.args) {
       if (arg.kind != Arg::Kind::kConstant) continue;
       const Constant& c = from_.constants[arg.index];
-      constants += c.memory ? c.memory->bytes() : c.data->size();
+      constants += c.bytes();
     }
     return 2 * constants < BytesOf(launch, from_);
   }
@@ -350,17 +352,15 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
   };
   Result<Pointer> PointerTo(const Arg& arg) {
     if (arg.kind == Arg::Kind::kConstant) {
-      const auto [it, added] = offset_of_.emplace(arg.index, constants_.size());
+      const auto [it, added] = offset_of_.emplace(arg.index, constants_.fill_bytes);
       if (added) {
-        const Constant& c = from_.constants[arg.index];
-        const auto* data =
-            c.memory ? static_cast<const std::byte*>(c.memory->data()) : c.data->data();
-        const size_t bytes = c.memory ? c.memory->bytes() : c.data->size();
+        const size_t bytes = from_.constants[arg.index].bytes();
         const size_t most = workers_ > 1 ? kMaxSharedConstantBytes : kMaxConstantBytes;
-        if (bytes > most || constants_.size() + bytes > most)
+        if (bytes > most || constants_.fill_bytes + bytes > most)
           return No(fmt::format("more than {} MiB of constants", most >> 20));
-        constants_.insert(constants_.end(), data, data + bytes);
-        constants_.resize(base::AlignUp(constants_.size(), kAlignment));
+        constants_.parts.emplace_back(arg.index, it->second);
+        constants_.fill_bytes =
+            base::AlignUp(constants_.fill_bytes + std::max<size_t>(bytes, 1), kAlignment);
       }
       return Pointer{0, it->second};
     }
@@ -386,14 +386,12 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
     return Pointer{it->second, internal ? arg.offset : 0};
   }
 
-  Arg DataArg(std::vector<std::byte> bytes) {
+  Arg ConstantArg(Constant constant) {
     Arg arg;
     arg.kind = Arg::Kind::kConstant;
     arg.index = plan_.constants.size();
     arg.writes = false;
-    Constant c;
-    c.data = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-    plan_.constants.push_back(std::move(c));
+    plan_.constants.push_back(std::move(constant));
     return arg;
   }
 
@@ -531,8 +529,8 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
   PartitionPlan plan_;
   Launch launch_;
   std::vector<int32_t> table_;
-  std::vector<std::byte> constants_;
-  std::map<size_t, size_t> offset_of_;                        // constant -> bytes into constants_
+  Constant constants_;                  // its parts; PlaceConstants makes the memory
+  std::map<size_t, size_t> offset_of_;  // constant -> bytes into constants_
   std::map<std::pair<Arg::Kind, size_t>, size_t> memory_of_;  // counted from 1
 };
 

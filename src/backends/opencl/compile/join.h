@@ -13,6 +13,7 @@ namespace tim::vx::opencl {
 /// work-item by work-item. Its text depends on the functions alone, not on shapes or the number of
 /// steps, and each function is compiled once. kUnsupported, with the reason: users' kernels, local
 /// memory, one launch, or more than such a kernel may hold.
+/// The first constant is made of those of the other plan, by PlaceConstants.
 /// `workers` > 1: so many work-groups share the work-items of each step, a few at a time, and wait
 /// for each other's before the next. Whoever waits, waits for work-items that a running work-group
 /// has begun, never for a work-group to start: one alone gets everything done.

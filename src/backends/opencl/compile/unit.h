@@ -165,6 +165,10 @@ struct Emitted {
 Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources,
                      const Wishes& wishes = {});
 
+/// Gives packed data memory of the plan's own, to be written by plan->packing; with a joined plan,
+/// all that it reads, side by side in one memory for both plans.
+Status PlaceConstants(PartitionPlan* plan, PartitionPlan* joined = nullptr);
+
 /// Puts the variants of one graph's partitions into programs: all built-in ones into one, sorted,
 /// so that its text (which is what caches know it by) depends on the graph alone and not on the
 /// order of its ops or on graphs compiled before; users' ones of the same text and options into one

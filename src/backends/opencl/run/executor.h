@@ -82,6 +82,9 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   Status CopyStage(const Binding& binding, bool in);
   /// Has the driver compile now what it would compile when it first runs.
   Status Rehearse();
+  /// Sets the arguments that say how much there is to do, to 0 if `none`: a rehearsal of all steps
+  /// of a network in one kernel would take as long as several Runs.
+  Status SetAmounts(size_t launch, bool none);
   /// Memory outside of the partition that a launch writes, and not by way of a stage.
   bool IsResult(const Binding& binding) const;
   Status EnqueueAll();
