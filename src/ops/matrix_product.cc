@@ -19,13 +19,17 @@ constexpr int64_t kTermsInCache = 768;
 // Elements of a matrix that stays there as a whole.
 constexpr int64_t kCached = 256 * 1024;
 
-/// A tile of `rows` rows and `vectors` vectors of 16 columns. The registers of the device hold
-/// rows * vectors + vectors + 1 <= 32 of them. Few shapes, since each is a kernel to compile.
+/// A tile of `rows` rows and `vectors` vectors of 16 columns: rows * vectors + vectors of them, and
+/// one register, are what the device's hold. Few shapes, since each is a kernel to compile.
 struct Tile {
   int64_t rows, vectors;
   int64_t columns() const { return 16 * vectors; }
 };
-Tile ChooseTile(const MatrixProduct& p) {
+Tile ChooseTile(const MatrixProduct& p, const DeviceCaps& caps) {
+  if (caps.vectors_of_16() < 32) {  // AVX2, NEON
+    if (p.m > 4) return {6, 1};
+    return {p.m == 1 ? 1 : 4, p.m > 1 || p.n < 64 ? 1 : 4};
+  }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
   if (p.m <= 4) return {p.m == 1 ? 1 : 4, p.n < 64 ? 1 : 4};
   return {8, p.n < 32 ? 1 : 2};
@@ -171,11 +175,11 @@ Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest
   const int64_t most = std::numeric_limits<int32_t>::max(), batches = std::max(a.size(), b.size());
   if ((n + 64) * k > most / batches || (m + 8) * k > most / batches)
     return refuse("more than 2^31 - 1 packed elements");
-  return KernelOffer{KernelSpec::Epilogue::kVector};
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
 
 Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& request) const {
-  const Tile tile = ChooseTile(*this);
+  const Tile tile = ChooseTile(*this, request.caps);
   const int64_t width = tile.columns(), panels = DivideUp(n, width);
   const auto batches = static_cast<int64_t>(a.size());
   const B form = FormOfB(*this);
@@ -195,9 +199,8 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const int64_t blocks = panels_made && m > 4 ? DivideUp(steps, kTermsInCache) : 1;
   // Rows of a work-item: many, so that it gets many out of its panel, but every core has some.
   const int64_t row_blocks = DivideUp(8 * workers, panels * batches);
-  const int64_t least = form == B::kTurned ? 64 : tile.rows;
-  const int64_t rows =
-      std::clamp(DivideUp(DivideUp(m, row_blocks), tile.rows) * tile.rows, least, kBlockRows);
+  const int64_t wanted = std::max<int64_t>(DivideUp(m, row_blocks), form == B::kTurned ? 64 : 1);
+  const int64_t rows = std::min(DivideUp(wanted, tile.rows), kBlockRows / tile.rows) * tile.rows;
 
   KernelSpec spec;
   spec.source = "matrix_product.cl";

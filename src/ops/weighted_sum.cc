@@ -100,15 +100,19 @@ std::vector<Operand> SumOperands(const OpView& op, int64_t channels) {
 
 namespace {
 
-/// A tile of `rows` rows and `vectors` vectors of 16 columns. The registers of the device hold
-/// rows * vectors + vectors + 1 <= 32 of them.
+/// A tile of `rows` rows and `vectors` vectors of 16 columns: rows * vectors + vectors of them, and
+/// one register, are what the device's hold.
 struct Tile {
   int64_t rows, vectors;
   int64_t columns() const { return 16 * vectors; }
 };
 
 /// Few shapes, since each is a kernel to compile.
-Tile ChooseTile(const Matmul& p) {
+Tile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
+  if (caps.vectors_of_16() < 32) {  // AVX2, NEON
+    if (p.weights_are_rows || p.m > 4) return {6, 1};
+    return {p.m == 1 ? 1 : 4, 1};
+  }
   if (p.weights_are_rows) {
     if (p.n < 32) return {8, 1};
     if (p.n < 64) return {6, p.n == 32 ? 2 : p.n <= 48 ? 3 : 4};  // one tile across
@@ -120,8 +124,8 @@ Tile ChooseTile(const Matmul& p) {
   return {8, 2};
 }
 
-int64_t PackedWidth(const Matmul& p) {
-  const Tile tile = ChooseTile(p);
+int64_t PackedWidth(const Matmul& p, const DeviceCaps& caps) {
+  const Tile tile = ChooseTile(p, caps);
   return p.weights_are_rows ? tile.rows : tile.columns();
 }
 
@@ -153,14 +157,14 @@ Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, 
   if (p.n < 16) return refuse(to_string(p.n) + " columns are less than one vector");
   if (p.weights_are_rows && p.m < 4) return refuse(to_string(p.m) + " rows are too few");
   if (p.k * p.channels < 1024) return refuse("too small to be worth packing");
-  if ((p.channels + PackedWidth(p)) * p.k > std::numeric_limits<int32_t>::max())
+  if ((p.channels + PackedWidth(p, request.caps)) * p.k > std::numeric_limits<int32_t>::max())
     return refuse("more than 2^31 - 1 packed weights");
-  return KernelOffer{KernelSpec::Epilogue::kVector};
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
 
-Result<Launches> TileLaunch(const OpView& op, const Matmul& p) {
-  const Tile tile = ChooseTile(p);
-  const int64_t width = PackedWidth(p);
+Result<Launches> TileLaunch(const OpView& op, const KernelRequest& request, const Matmul& p) {
+  const Tile tile = ChooseTile(p, request.caps);
+  const int64_t width = PackedWidth(p, request.caps);
   const bool narrow = p.weights_are_rows && p.n < tile.columns();
   KernelSpec spec;
   spec.source = "matmul_tile.cl";

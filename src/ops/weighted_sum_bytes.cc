@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
@@ -168,16 +169,23 @@ struct Tile {
 /// 224, 208, and 256 pixels and what is left of them after each halving.
 constexpr Tile kTiles[] = {{7, 4, 1.0},  {14, 2, 1.0},  {13, 2, 1.0},
                            {8, 2, 1.03}, {16, 1, 1.15}, {1, 4, 1.8}};
+/// For registers that hold 8 vectors of 16 numbers: AVX2, NEON.
+constexpr Tile kSmallTiles[] = {{6, 1, 1.0}, {5, 1, 1.02}, {4, 1, 1.1}, {1, 4, 1.8}};
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
+bool IsSmall(const DeviceCaps& caps) { return caps.vectors_of_16() < 32; }
 
-/// `steps`: multiplications of one vector of results.
-Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps) {
+/// Multiplications of one vector of results.
+template <bool kDot>
+int64_t StepsOf(const Plane& p, const Convolution& c) {
+  return DivideUp(c.used, kDot ? 4 : 1) * p.x.size * p.y.size;
+}
+Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps, const DeviceCaps& caps) {
   const int64_t taps = p.x.size * p.y.size, pixels = p.ow * p.oh;
   const bool rows =
       p.x.stride <= 2 && p.x.dilation == 1 && p.y.dilation == 1 && p.x.size <= kWidest;
   Tile best;
   double least = std::numeric_limits<double>::infinity();
-  for (Tile t : kTiles) {
+  for (Tile t : IsSmall(caps) ? std::span<const Tile>(kSmallTiles) : kTiles) {
     constexpr double kStore = 5, kStart = 80;  // per vector, per tile; measured
     const auto vectors = static_cast<double>(t.mx * t.nv);
     const double tile = vectors * (static_cast<double>(steps) * t.step + kStore) + kStart;
@@ -196,9 +204,10 @@ double FlopsOf(const OpView& op, int64_t terms) {
   return 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms);
 }
 
-KernelOffer Offer(bool pays) {
-  KernelOffer offer = {KernelSpec::Epilogue::kLanes};
+KernelOffer Offer(bool pays, bool stores_once) {
+  KernelOffer offer = {.epilogue = KernelSpec::Epilogue::kLanes};
   offer.pays_for_forms = pays;
+  offer.stores_once = stores_once;
   return offer;
 }
 
@@ -211,16 +220,20 @@ Result<KernelOffer> Bytes<kDot>::AcceptsBlocks(const OpView& op, const KernelReq
   if (!OneGroup(c)) return Refuse("several groups");
   TIMCL_TRY(
       CheckBytes(op, request, c.out_channels, c.used * c.axes[0].size * c.axes[1].size, kDot));
-  return Offer(true);
+  // A last tile that moves back to end with its line stores again what is its neighbour's.
+  const Plane p = PlaneOf(op, c);
+  const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
+  return Offer(true, (tile.stride > 0 ? p.ow : p.ow * p.oh) % tile.mx == 0);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const KernelRequest& request,
+                                           const Convolution& c) {
   const Plane p = PlaneOf(op, c);
   const int64_t taps = p.x.size * p.y.size, terms = c.used * taps, block = kChannelBlock;
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(c.used, kTogether);  // of one tap: blocks are whole fours
-  const Tile tile = ChooseTile(p, c, steps * taps);
+  const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   const Weights weights(op.in(1));
   const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
@@ -268,8 +281,9 @@ constexpr int64_t kLines = 64;
 constexpr int64_t kStemRoom = 4096;  // four byte each without dot product
 
 /// Of few shapes that fill the registers the one that computes least twice at the end of a row.
-Tile StemTile(const OpView& op, const Convolution& c) {
+Tile StemTile(const OpView& op, const Convolution& c, const DeviceCaps& caps) {
   const int64_t ow = op.out(0).shape()[0], vectors = DivideUp(c.out_channels, kChannelBlock);
+  if (IsSmall(caps)) return {std::min<int64_t>(ow, ow % 6 <= ow % 5 ? 6 : 5), 1, 1.0};
   if (ow < 12) return {std::min<int64_t>(ow, 7), vectors <= 2 ? 2 : 4, 1.0};
   Tile best = {12, std::min<int64_t>(vectors, 2), 1.0};
   for (const int64_t mx : {13, 14, 16}) {
@@ -295,17 +309,18 @@ Result<KernelOffer> Bytes<kDot>::AcceptsStem(const OpView& op, const KernelReque
   if (x.size > 16) return Refuse("the window is wider than 16 cells");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * x.size * y.size, kDot));
   if (!kDot && c.used * x.size * y.size > 514) return Refuse("sums may leave 24 bits");
-  return Offer(true);
+  return Offer(true, op.out(0).shape()[0] % StemTile(op, c, request.caps).mx == 0);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const KernelRequest& request,
+                                         const Convolution& c) {
   const Window &x = c.axes[0], &y = c.axes[1];
   const Shape& out = op.out(0).shape();
   const int64_t taps = x.size * y.size;
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(x.size, kTogether);  // of one line of the window
-  const Tile tile = StemTile(op, c);
+  const Tile tile = StemTile(op, c, request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   // A whole row, or as many tiles of it as have room.
   constexpr int64_t kRoom = kStemRoom * kTogether;
@@ -370,11 +385,12 @@ Result<KernelOffer> Bytes<kDot>::AcceptsDepthwise(const OpView& op, const Kernel
   if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
   if (x.size > 7 || y.size > 7) return Refuse("the window is larger than 7x7");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, x.size * y.size, kDot));
-  return Offer(true);
+  return Offer(true, true);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const KernelRequest&,
+                                              const Convolution& c) {
   const Window &x = c.axes[0], &y = c.axes[1];
   const Shape& out = op.out(0).shape();
   const int64_t blocks = DivideUp(c.channels, kChannelBlock), taps = x.size * y.size;
@@ -431,8 +447,12 @@ namespace {
 struct MatmulTile {
   int64_t rows, vectors;
 };
-MatmulTile ChooseTile(const Matmul& p) {
+MatmulTile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
   const int64_t vectors = DivideUp(p.n, 16);
+  if (IsSmall(caps)) {
+    if (p.m == 1) return {1, vectors <= 2 ? 2 : 4};
+    return {p.m <= 4 ? 4 : 6, 1};
+  }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
   if (p.m == 1) return {1, vectors <= 2 ? 2 : vectors <= 4 ? 4 : 8};
   if (p.m <= 4) return {4, vectors <= 2 ? 2 : 6};
@@ -445,12 +465,13 @@ template <bool kDot>
 Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                                const Matmul& p) {
   TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot, true));
-  return Offer(false);
+  return Offer(false, p.n % 16 == 0);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const Matmul& p) {
-  const MatmulTile tile = ChooseTile(p);
+Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const KernelRequest& request,
+                                           const Matmul& p) {
+  const MatmulTile tile = ChooseTile(p, request.caps);
   const int64_t width = tile.vectors * 16, groups = DivideUp(p.n, width);
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(p.k, kTogether);

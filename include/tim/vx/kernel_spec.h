@@ -24,6 +24,11 @@ struct DeviceCaps {
   /// PoCL on a CPU: explicit float16 register tiles compile to wide FMA without spills (design
   /// rule, measured).
   bool register_tiles_pay = false;
+  /// Vector registers, and the floats that one holds: what register tiles have to fit into.
+  /// AVX-512: 32 of 16; AVX2: 16 of 8; NEON: 32 of 4.
+  uint32_t vector_registers = 32, vector_floats = 16;
+  /// Vectors of 16 floats in all registers.
+  uint32_t vectors_of_16() const { return vector_registers * vector_floats / 16; }
   /// Host and device see the same memory, so buffers over host memory need no copies.
   bool shared_memory = false;
   bool correctly_rounded_divide = false;

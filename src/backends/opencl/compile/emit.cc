@@ -195,8 +195,10 @@ class Emitter {
     const KernelSources* const own =
         group.converts() ? nullptr
                          : kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make));
+    const bool shares = group.offer.stores_once && !group.converts();
+    const bool pointwise = !group.converts() && op.def().pointwise != nullptr;
     auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own,
-                                     {group.out, group.range});
+                                     {group.out, group.range, shares, shares && pointwise});
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);
