@@ -149,11 +149,6 @@ class OpenClBackend : public Backend {
     for (size_t i = 0; i < emitted.size(); ++i) {
       Emitted& one = emitted[i];
       TIMCL_TRY(PlaceConstants(&one.plan, joined[i].get()));
-      if (joined[i] != nullptr && joined[i]->helpers != nullptr) {
-        auto same_constants = std::make_shared<PartitionPlan>(*joined[i]->helpers);
-        same_constants->constants = joined[i]->constants;
-        joined[i]->helpers = std::move(same_constants);
-      }
       auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
       plan->run_inline = run_inline;
       if (joined[i] != nullptr) {
@@ -317,7 +312,7 @@ class OpenClBackend : public Backend {
     std::string note;
   };
   /// Whether the graph runs on the inline device. One graph stays on one device: a change between
-  /// the two costs as much as the wake-up that it saves. Sets `emitted` where it was made for the
+  /// the two costs as much as the wake-up that it saves. Sets `emitted` where that was made for the
   /// device that is chosen.
   Result<Place> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
                              CompiledUnits* units, std::vector<Emitted>* emitted) {

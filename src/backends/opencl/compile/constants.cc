@@ -48,7 +48,7 @@ Status PlaceConstants(PartitionPlan* plan, PartitionPlan* joined) {
   std::vector<std::pair<size_t, size_t>> parts;
   size_t bytes = 0;
   if (joined != nullptr) {
-    parts = std::exchange(joined->constants[0].parts, {});
+    parts = joined->constants[0].parts;
     bytes = joined->constants[0].fill_bytes;
   } else {
     for (size_t i = 0; i < plan->constants.size(); ++i) {
@@ -73,6 +73,7 @@ Status PlaceConstants(PartitionPlan* plan, PartitionPlan* joined) {
     c = std::move(placed);
   }
   if (joined != nullptr) joined->constants[0].memory = memory;
+  if (joined != nullptr && joined->helpers) joined->helpers->constants[0].memory = memory;
   (joined != nullptr ? joined : plan)->packing = std::move(packing);
   return Status();
 }

@@ -87,7 +87,7 @@ class Joiner {
       helpers.launches[0].kernel = "helpers";
       helpers.launches[0].global[0] = workers_ - 1;
       helpers.zero_persistent = false;  // that is the caller's to do
-      plan_.helpers = std::make_shared<const PartitionPlan>(std::move(helpers));
+      plan_.helpers = std::make_shared<PartitionPlan>(std::move(helpers));
     }
     return std::move(plan_);
   }
@@ -317,8 +317,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
     size_t constants = 0;
     for (const Arg& arg : launch.args) {
       if (arg.kind != Arg::Kind::kConstant) continue;
-      const Constant& c = from_.constants[arg.index];
-      constants += c.bytes();
+      constants += from_.constants[arg.index].bytes();
     }
     return 2 * constants < BytesOf(launch, from_);
   }

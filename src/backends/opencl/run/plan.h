@@ -93,14 +93,14 @@ struct Constant {
   size_t bytes() const { return memory ? memory->bytes() : data ? data->size() : fill_bytes; }
 };
 
+class Packing;
+
 /// When helpers are launched (run/helpers.h).
 struct HelperRules {
   uint32_t close_runs = 4;  // after so many Runs that follow each other closely
   uint32_t work_us = 0;     // what a Run takes without them, about
   bool always = false;      // whatever they cost and whoever else computes
 };
-
-class Packing;
 
 struct PartitionPlan {
   /// Partitions of one graph share their programs.
@@ -120,12 +120,12 @@ struct PartitionPlan {
   bool zero_persistent = false;
   /// The launches that this plan's only one does as well; null: it is as they are.
   std::shared_ptr<const PartitionPlan> separate = {};
-  /// Beside a plan for the caller's thread: one launch of helpers on the main device, over the same
-  /// memory.
-  std::shared_ptr<const PartitionPlan> helpers = {};
-  HelperRules helper_rules = {};
   /// What is still to be written to the memory of constants; null: nothing.
   std::shared_ptr<Packing> packing = {};
+  /// Beside a plan for the caller's thread: one launch of helpers on the main device, over the same
+  /// memory.
+  std::shared_ptr<PartitionPlan> helpers = {};
+  HelperRules helper_rules = {};
 };
 
 /// Bytes of the operands that a launch reads and writes.
