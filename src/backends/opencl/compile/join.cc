@@ -28,9 +28,8 @@ constexpr size_t kMaxSharedConstantBytes = size_t{1} << 30;
 /// Kernels that are no tiles count on the driver to put work-items side by side into vectors, which
 /// nobody does here.
 constexpr size_t kMaxScalarItems = size_t{1} << 14;
-/// Microseconds of one core that a worker takes at a time at least, and how often workers should
-/// come back for more.
-constexpr double kLeastShare = 0.5, kSharesPerWorker = 6;
+/// Microseconds of one core that a worker takes at a time at least.
+constexpr double kLeastShare = 0.5;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
@@ -92,11 +91,13 @@ class Joiner {
       "    for (int y = 0; y < n1; ++y)\n"
       "      for (int x = 0; x < n0; ++x)\n"
       "        {function}(x, y, z, n0, n1, n2{arguments});\n";
-  /// Work-items are claimed a share at a time, in order, so that neighbours find their data near.
+  /// Work-items are claimed a share at a time, in order, so that neighbours find their data near; a
+  /// third of a worker's part of what is left, so that all workers end at about the same time.
   static constexpr const char* kSharedLoop =
-      "  const int all = n0 * n1 * n2, share = step[4];\n"
-      "  for (int i; (i = atomic_add(counters, share)) < all;) {{\n"
-      "    const int end = min(i + share, all);\n"
+      "  const int all = n0 * n1 * n2, least = step[4], parts = 3 * (int)get_num_groups(0);\n"
+      "  for (int i = counters[0]; i < all; i = counters[0]) {{\n"
+      "    const int end = i + min(max((all - i) / parts, least), all - i);\n"
+      "    if (atomic_cmpxchg(counters, i, end) != i) continue;\n"
       "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
       "    for (int k = i; k < end; ++k) {{\n"
       "      {function}(x, y, z, n0, n1, n2{arguments});\n"
@@ -161,7 +162,7 @@ static void timcl_end(volatile global int* counters, int steps) {
       TIMCL_TRY(
           Put(used ? base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1)) : 1));
     }
-    if (workers_ > 1) TIMCL_TRY(Put(ShareOf(launch)));
+    if (workers_ > 1) TIMCL_TRY(Put(LeastShareOf(launch)));
     for (const Arg& arg : launch.args) {
       if (arg.kind == Arg::Kind::kScalar) {
         int32_t bits = 0;
@@ -184,13 +185,10 @@ static void timcl_end(volatile global int* counters, int steps) {
     return items;
   }
 
-  /// Work-items that a worker takes at a time.
-  size_t ShareOf(const Launch& launch) const {
-    const double work = WorkOf(launch, from_);
-    const double shares =
-        std::min(kSharesPerWorker * static_cast<double>(workers_), work / kLeastShare);
-    const auto items = static_cast<double>(ItemsOf(launch));
-    return static_cast<size_t>(std::ceil(items / std::max(shares, 1.0)));
+  /// Work-items that a worker takes at a time at least.
+  size_t LeastShareOf(const Launch& launch) const {
+    const double shares = std::max(WorkOf(launch, from_) / kLeastShare, 1.0);
+    return static_cast<size_t>(std::ceil(static_cast<double>(ItemsOf(launch)) / shares));
   }
 
   Status Put(size_t number) {
