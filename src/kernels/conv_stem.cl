@@ -31,6 +31,12 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
   float copy[LINE];
   for (int c = 0; c < C; ++c) {
     global const float* plane = X + (image * C + c) * (IH * IW);
+    // The input comes from memory: what the tile two lines below is the first to read.
+#pragma nounroll
+    for (int r = 0; r < STRIDE; ++r)
+#pragma nounroll
+      for (int i = 0; i < wide; i += 16)
+        PREFETCH(plane + (top + KH * DILATION_Y + STRIDE + r) * IW + left + i);
 #pragma nounroll
     for (int kh = 0; kh < KH; ++kh) {
       const int iy = top + kh * DILATION_Y;

@@ -198,11 +198,12 @@ std::string LoadLanes(const std::string& x, const TensorType& t) {
 }
 
 void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integer_math,
-                std::vector<ScalarArg>* args) {
+                bool shares, std::vector<ScalarArg>* args) {
   const char* type = OpenClType(t.dtype);
   w.Define(x + "_t", "", type);
   w.Define(x + "_PASS", "", IsAffine(t) ? fmt::format("{0}, {0}_s, {0}_z", x) : x);
-  const std::string pointer = fmt::format("__global const {}* restrict {}", type, x);
+  const std::string pointer =
+      fmt::format("__global const {}* {}{}", type, shares ? "" : "restrict ", x);
   if (IsAffine(t)) {
     w.Define(x + "_IN", "", fmt::format("{0}, float {1}_s, int {1}_z", pointer, x));
     *args = {Real(t.scale()), Int(t.zero_point())};
@@ -377,9 +378,9 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
   }
   *args = params.values();
   args->insert(args->end(), own.values().begin(), own.values().end());
-  w.Define(
-      y + "_OUT", "",
-      fmt::format("__global {}* restrict {}{}{}", type, y, params.parameters(), own.parameters()));
+  w.Define(y + "_OUT", "",
+           fmt::format("__global {}* {}{}{}{}", type, store.shares ? "" : "restrict ", y,
+                       params.parameters(), own.parameters()));
   w.Define(y + "_PASS", "", y + names + own.names());
   auto chain = [&](const char* function, const std::string& first) {
     return fmt::format("FN({}_{})(i, {}{})", y, function, first, names);
@@ -647,7 +648,8 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
     using Kind = Operand::Kind;
     switch (o.kind) {
       case Kind::kInput:
-        WriteInput(w, o.name, ins.at(o.index), integer_math, &v.operand_args[k]);
+        WriteInput(w, o.name, ins.at(o.index), integer_math, store.inputs_share,
+                   &v.operand_args[k]);
         break;
       case Kind::kOutput:
         if (o.index == 0) {
@@ -708,7 +710,7 @@ Result<UserMacros> MakeUserMacros(const KernelSpec& spec, const std::vector<Tens
         IsAffine(type) ? fmt::format("{0}_{1}, {0}_z", name, input ? "s" : "is") : "1.0f, 0";
     w.Define(name + "_IMAGE", "(I)", fmt::format("I {}{}", name, more));
     if (input) {
-      WriteInput(w, name, type, false, &args);
+      WriteInput(w, name, type, false, false, &args);
       w.Define(name + "_READ", "(at)",
                fmt::format("timcl_read_real({}, at, {})", name, quantization));
     } else {

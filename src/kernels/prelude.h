@@ -52,6 +52,9 @@ struct FinalStore {
   /// its own encoding: adding a larger zero point in float would round differently.
   TensorForm form = TensorForm::kPlain;
   std::optional<Range> range;  // for KernelSpec::Epilogue::kLanes alone
+  /// Output 0 may lie where another tensor of a post-op does, or (inputs too) where an input does:
+  /// such pointers are not restrict.
+  bool shares = false, inputs_share = false;
 };
 
 struct VariantText {

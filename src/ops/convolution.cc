@@ -181,8 +181,9 @@ Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelRequest& request
   }
   return AcceptsTile(op, request, MatmulOf(c));
 }
-Result<Launches> PixelsLaunch(const OpView& op, const Convolution& c) {
-  return TileLaunch(op, MatmulOf(c));
+Result<Launches> PixelsLaunch(const OpView& op, const KernelRequest& request,
+                              const Convolution& c) {
+  return TileLaunch(op, request, MatmulOf(c));
 }
 
 Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,

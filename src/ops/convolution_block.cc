@@ -2,6 +2,7 @@
 // weights as it reads them.
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "tim/vx/bfloat16.h"
@@ -52,6 +53,14 @@ struct Tile {
 constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
                            {10, 2, 1.03}, {5, 4, 1.06}, {16, 1, 1.30}};
 
+/// What conv_point.cl takes, which reads whole tiles only.
+bool IsPointLine(const Plane& p, const Tile& t) {
+  return IsLine(p) && p.y.in == 1 && p.y.front == 0 && p.x.in == p.ow && p.ow >= t.mx;
+}
+/// For registers that hold 8 vectors of 16 floats: AVX2 (16 of 8) and NEON (32 of 4).
+constexpr Tile kSmallTiles[] = {{6, 1, 1.00}, {5, 1, 1.02}, {4, 1, 1.10}};
+bool IsSmall(const DeviceCaps& caps) { return caps.vectors_of_16() < 32; }
+
 double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t terms) {
   const int64_t tiles = DivideUp(p.ow, t.mx) * p.oh * DivideUp(out_channels, t.columns());
   const int64_t vectors = t.mx * t.nv;
@@ -60,8 +69,9 @@ double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t ter
          (static_cast<double>(vectors) * (static_cast<double>(terms) * t.step + kStore) + kStart);
 }
 
-Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms) {
-  return *std::min_element(std::begin(kTiles), std::end(kTiles), [&](const Tile& a, const Tile& b) {
+Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms, const DeviceCaps& caps) {
+  const std::span<const Tile> tiles = IsSmall(caps) ? std::span<const Tile>(kSmallTiles) : kTiles;
+  return *std::min_element(tiles.begin(), tiles.end(), [&](const Tile& a, const Tile& b) {
     return CyclesOf(a, p, out_channels, terms) < CyclesOf(b, p, out_channels, terms);
   });
 }
@@ -92,40 +102,49 @@ Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
 /// The weights as [groups of `width` output channels][blocks of `block` input channels][taps]
 /// [lanes][width]; the last block has as many lanes as there are channels.
 Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64_t block) {
-  const int64_t taps = c.axes[0].size * c.axes[1].size;
+  const int64_t taps = c.axes[0].size * c.axes[1].size, used = c.used, outs = c.out_channels;
+  const int64_t slice = c.per_slice * taps;
   const float* const weights = op.in(1).data_as<float>();
-  std::vector<float> packed(
-      static_cast<size_t>(DivideUp(c.out_channels, width) * width * c.used * taps));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.used; ++u) {
-      const int64_t first = u / block * block, lanes = std::min(block, c.used - first);
-      const int64_t at = o / width * c.used * taps + first * taps + u - first;
-      const float* const from = weights + (o * c.per_slice + u) * taps;
-      for (int64_t k = 0; k < taps; ++k)
-        packed[static_cast<size_t>((at + k * lanes) * width + o % width)] = from[k];
+  // Block by block, so that what is written in strides stays in the cache.
+  const auto pack = [=](float* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += block) {
+        const int64_t lanes = std::min(block, used - first);
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          const float* from = weights + o * slice + first * taps;
+          for (int64_t u = 0; u < lanes; ++u, from += taps) {
+            for (int64_t k = 0; k < taps; ++k) to[(k * lanes + u) * width + o - group] = from[k];
+          }
+        }
+        to += taps * lanes * width;
+      }
     }
-  }
-  return Data(packed, "W", "float");
+  };
+  return PackedData<float>(DivideUp(outs, width) * width * used * taps, "W", "float", pack);
 }
 
 /// The same with blocks of 16, as pairs of neighbouring lanes; [lanes] becomes [ceil(lanes / 2)].
 Operand PackPairs(const OpView& op, const Convolution& c, int64_t width) {
   const int64_t taps = c.axes[0].size * c.axes[1].size, pairs = DivideUp(c.used, 2);
+  const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
   const float* const weights = op.in(1).data_as<float>();
-  std::vector<int32_t> packed(
-      static_cast<size_t>(DivideUp(c.out_channels, width) * width * pairs * taps));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.used; u += 2) {
-      const int64_t first = u / kChannelBlock * kChannelBlock;
-      const int64_t steps = DivideUp(std::min(kChannelBlock, c.used - first), 2);
-      const int64_t at = o / width * pairs * taps + first / 2 * taps + (u - first) / 2;
-      const float* const from = weights + (o * c.per_slice + u) * taps;
-      for (int64_t k = 0; k < taps; ++k)
-        packed[static_cast<size_t>((at + k * steps) * width + o % width)] =
-            ToBfloat16Pair(from[k], u + 1 < c.used ? from[taps + k] : 0.0f);
+  const auto pack = [=](int32_t* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += kChannelBlock) {
+        const int64_t lanes = std::min(kChannelBlock, used - first), steps = DivideUp(lanes, 2);
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          const float* from = weights + o * slice + first * taps;
+          for (int64_t u = 0; u < lanes; u += 2, from += 2 * taps) {
+            for (int64_t k = 0; k < taps; ++k)
+              to[(k * steps + u / 2) * width + o - group] =
+                  ToBfloat16Pair(from[k], u + 1 < lanes ? from[taps + k] : 0.0f);
+          }
+        }
+        to += taps * steps * width;
+      }
     }
-  }
-  return Data(packed, "W", "int");
+  };
+  return PackedData<int32_t>(DivideUp(outs, width) * width * pairs * taps, "W", "int", pack);
 }
 
 double FlopsOf(const OpView& op, const Convolution& c) {
@@ -143,25 +162,37 @@ Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request
   const bool copies = p.x.stride == p.y.stride && p.x.stride <= 2;
   if (copies && 15 * p.x.stride + (p.x.size - 1) * p.x.dilation >= kLine)
     return Refuse("the window is wider than " + to_string(kLine) + " pixels");
-  KernelOffer offer = {KernelSpec::Epilogue::kVector};
+  KernelOffer offer = {.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
   // What costs more than a walk through the tensors; "tile" is good at lines of pixels.
   offer.pays_for_forms = !IsLine(p) && c.channels >= 8 && c.out_channels >= 8;
   return offer;
 }
-Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
+                              const Convolution& c) {
   const Plane p = PlaneOf(op, c);
-  const Tile tile = ChooseTile(p, c.out_channels, c.used * p.x.size * p.y.size);
-  const bool step = p.x.stride == p.y.stride && p.x.stride <= 2;
+  const Tile tile = ChooseTile(p, c.out_channels, c.used * p.x.size * p.y.size, request.caps);
+  int64_t tiles = DivideUp(p.ow, tile.mx) * p.oh;
   KernelSpec spec;
-  spec.source = "conv_block.cl";
-  spec.entry = "conv_block";
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
                    PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
-  spec.sizes = PlaneSizes(p, c);
-  spec.defines = {{"MX", tile.mx}, {"MY", 1}, {"NV", tile.nv}, {"STRIDE", step ? p.x.stride : 0}};
+  spec.defines = {{"MX", tile.mx}, {"NV", tile.nv}};
+  if (IsPointLine(p, tile)) {
+    // Several tiles per work-item, while enough of them are left for all cores.
+    constexpr int64_t kMostTiles = 8, kLeastItems = 16;
+    const int64_t run = std::clamp<int64_t>(tiles / kLeastItems, 1, kMostTiles);
+    tiles = DivideUp(tiles, run);
+    spec.source = "conv_point.cl";
+    spec.entry = "conv_point";
+    spec.sizes = {{"PIXELS", p.ow}, {"IC", c.used}, {"OC", c.out_channels}, {"RUN", run}};
+  } else {
+    const bool step = p.x.stride == p.y.stride && p.x.stride <= 2;
+    spec.source = "conv_block.cl";
+    spec.entry = "conv_block";
+    spec.sizes = PlaneSizes(p, c);
+    spec.defines.emplace_back("STRIDE", step ? p.x.stride : 0);
+  }
   spec.dims = 3;
-  spec.global =
-      Grid(DivideUp(p.ow, tile.mx) * p.oh, DivideUp(c.out_channels, tile.columns()), c.images);
+  spec.global = Grid(tiles, DivideUp(c.out_channels, tile.columns()), c.images);
   spec.flops = FlopsOf(op, c);
   return Launches{spec};
 }
@@ -179,7 +210,7 @@ Result<KernelOffer> AcceptsBf16Blocks(const OpView& op, const KernelRequest& req
   offer.pays_for_forms = least >= (IsLine(p) ? 64 : 8);
   return offer;
 }
-Result<Launches> Bf16BlocksLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bf16BlocksLaunch(const OpView& op, const KernelRequest&, const Convolution& c) {
   const Plane p = PlaneOf(op, c);
   const Tile tile = ChooseBf16Tile(p, c.out_channels, c.channels);
   KernelSpec spec;
@@ -208,12 +239,16 @@ Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
   if (x.stride != y.stride || x.stride > 4) return Refuse("strides that differ, or exceed 4");
   if (15 * x.stride + (x.size - 1) * x.dilation >= kLine)
     return Refuse("the window is wider than " + to_string(kLine) + " pixels");
-  return KernelOffer{KernelSpec::Epilogue::kVector};
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
-Result<Launches> StemLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> StemLaunch(const OpView& op, const KernelRequest& request, const Convolution& c) {
   const Shape& y = op.out(0).shape();
   const Plane p = {c.axes[0], c.axes[1], y[0], y[1]};
-  const Tile tile = c.out_channels <= kChannelBlock ? Tile{16, 1, 1} : Tile{14, 2, 1};
+  // Few shapes, as of kTiles.
+  const Tile tile = IsSmall(request.caps)             ? Tile{6, 1, 1}
+                    : c.out_channels <= kChannelBlock ? Tile{16, 1, 1}
+                    : p.ow <= 5                       ? Tile{5, 4, 1}
+                                                      : Tile{14, 2, 1};
   KernelSpec spec;
   spec.source = "conv_stem.cl";
   spec.entry = "conv_stem";
@@ -245,16 +280,17 @@ namespace {
 struct Strip {
   int64_t stride = 0, mx = 7, my = 1;
 };
-Strip StripOf(const OpView& op, const Convolution& c) {
+Strip StripOf(const OpView& op, const Convolution& c, const DeviceCaps& caps) {
   const Shape& out = op.out(0).shape();
   const Window &x = c.axes[0], &y = c.axes[1];
   const int64_t beyond = (out[0] - 1) * x.stride + x.size - x.front - x.in;
   const bool square = x.size == y.size && (x.size == 3 || x.size == 5) && x.stride == y.stride &&
                       x.stride <= 2 && x.dilation == 1 && y.dilation == 1;
   Strip s;
+  if (IsSmall(caps)) s.mx = 3;
   // Narrow maps are one strip, of their own width.
-  constexpr int64_t kNarrowest = 4;
-  if (square && out[0] >= kNarrowest) s.mx = std::min(s.mx, out[0]);
+  const int64_t narrowest = std::min<int64_t>(s.mx, 4);
+  if (square && out[0] >= narrowest) s.mx = std::min(s.mx, out[0]);
   if (square && out[0] >= s.mx && x.front <= x.size / 2 && beyond <= x.size / 2)
     s.stride = x.stride, s.my = 2;
   return s;
@@ -267,19 +303,22 @@ Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& requ
   TIMCL_TRY(CheckBlocks(op, request, c));
   if (c.group != 1 || c.used != 1 || c.out_channels != c.channels)
     return Refuse("not one output channel for each input channel");
-  KernelOffer offer = {KernelSpec::Epilogue::kVector};
+  KernelOffer offer = {.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
   offer.pays_for_forms = c.channels >= 8;
   return offer;
 }
-Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
+                                 const Convolution& c) {
   const Shape& out = op.out(0).shape();
   const Window &x = c.axes[0], &y = c.axes[1];
-  const Strip strip = StripOf(op, c);
+  const Strip strip = StripOf(op, c, request.caps);
   const int64_t blocks = DivideUp(c.channels, kChannelBlock);
-  // Many rows per work-item share the weights; enough work-items keep all cores busy.
-  int64_t rows = DivideUp(out[1], strip.my) * strip.my;
+  // Many rows per work-item share the weights; enough work-items keep all cores busy, and enough of
+  // them down the image let each core stay with the rows that it has in its cache.
+  constexpr int64_t kStrips = 8, kLeastItems = 32;
+  int64_t rows = DivideUp(DivideUp(out[1], kStrips), strip.my) * strip.my;
   if (strip.stride == 0) rows = 1;
-  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < 32)
+  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < kLeastItems)
     rows = DivideUp(rows / 2, strip.my) * strip.my;
   KernelSpec spec;
   spec.source = "depthwise_block.cl";
@@ -321,6 +360,8 @@ struct Form {
 /// Fused, the transformed input stays on the stack of a worker: 16 KB of 7 tiles for each block.
 constexpr int64_t kFusedBlocks = 8;
 constexpr Form kForms[] = {{4, 7, 4, true, 1.03}, {4, 8, 2, false, 1.12}, {2, 8, 2, false, 1.12}};
+constexpr Form kSmallForms[] = {
+    {4, 6, 1, true, 1.03}, {4, 6, 1, false, 1.12}, {2, 6, 1, false, 1.12}};
 
 struct Winograd {
   Form form;
@@ -329,11 +370,11 @@ struct Winograd {
 };
 
 /// The cheapest form; cycles are those of all cores together, by the same measure as CyclesOf.
-Winograd ChooseForm(const Plane& p, const Convolution& c) {
+Winograd ChooseForm(const Plane& p, const Convolution& c, const DeviceCaps& caps) {
   Winograd best = {{}, 0, 0, 0, 0, std::numeric_limits<double>::infinity()};
   const double in_blocks = static_cast<double>(DivideUp(c.channels, kChannelBlock));
   const double out_blocks = static_cast<double>(DivideUp(c.out_channels, kChannelBlock));
-  for (const Form& f : kForms) {
+  for (const Form& f : IsSmall(caps) ? std::span<const Form>(kSmallForms) : kForms) {
     if (f.fused && DivideUp(c.channels, kChannelBlock) > kFusedBlocks) continue;
     Winograd w = {f, 0, 0, 0, 0, 0};
     w.tiles = DivideUp(p.ow, f.m) * DivideUp(p.oh, f.m);
@@ -372,26 +413,39 @@ std::vector<std::array<double, 3>> TransformOf(int64_t m) {
 
 /// G w G^T of every pair of channels as [groups][taps][channels][columns].
 Operand TransformWeights(const OpView& op, const Convolution& c, const Form& f) {
-  const auto g = TransformOf(f.m);
-  const size_t n = g.size();
-  const int64_t width = f.columns(), taps = f.taps();
+  const int64_t width = f.columns(), taps = f.taps(), m = f.m;
+  const int64_t ins = c.channels, outs = c.out_channels, slice = c.per_slice * 9;
   const float* const weights = op.in(1).data_as<float>();
-  std::vector<float> packed(
-      static_cast<size_t>(DivideUp(c.out_channels, width) * width * c.channels * taps));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.channels; ++u) {
-      const float* const w = weights + (o * c.per_slice + u) * 9;
-      float* to = packed.data() + (o / width * taps * c.channels + u) * width + o % width;
-      for (size_t i = 0; i < n; ++i) {
-        double line[3];  // row i of G times w
-        for (size_t k = 0; k < 3; ++k)
-          line[k] = g[i][0] * w[k] + g[i][1] * w[3 + k] + g[i][2] * w[6 + k];
-        for (size_t j = 0; j < n; ++j, to += c.channels * width)
-          *to = static_cast<float>(line[0] * g[j][0] + line[1] * g[j][1] + line[2] * g[j][2]);
+  const auto pack = [=](float* packed) {
+    const auto g = TransformOf(m);
+    // Some channels at once, whose results are neighbours.
+    constexpr int64_t kLanes = 16;
+    for (int64_t first = 0; first < outs; first += kLanes) {
+      float* const group = packed + first / width * taps * ins * width + first % width;
+      const int64_t lanes = std::min(kLanes, outs - first);
+      for (int64_t u = 0; u < ins; ++u) {
+        double w[9][kLanes] = {};
+        for (int64_t o = 0; o < lanes; ++o) {
+          for (int64_t k = 0; k < 9; ++k) w[k][o] = weights[(first + o) * slice + u * 9 + k];
+        }
+        float* to = group + u * width;
+        for (const auto& row : g) {
+          double line[3][kLanes];  // this row of G times w
+          for (size_t k = 0; k < 3; ++k) {
+            for (size_t o = 0; o < kLanes; ++o)
+              line[k][o] = row[0] * w[k][o] + row[1] * w[3 + k][o] + row[2] * w[6 + k][o];
+          }
+          for (const auto& column : g) {
+            for (size_t o = 0; o < kLanes; ++o)
+              to[o] = static_cast<float>(line[0][o] * column[0] + line[1][o] * column[1] +
+                                         line[2][o] * column[2]);
+            to += ins * width;
+          }
+        }
       }
     }
-  }
-  return Data(packed, "U", "float");
+  };
+  return PackedData<float>(DivideUp(outs, width) * width * ins * taps, "U", "float", pack);
 }
 
 }  // namespace
@@ -409,23 +463,25 @@ Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& reque
   const int64_t terms = c.channels * 9;
   const double weights = static_cast<double>(terms * c.out_channels) * sizeof(float) / 12;
   const auto images = static_cast<double>(c.images);
-  double direct =
-      images * CyclesOf(ChooseTile(p, c.out_channels, terms), p, c.out_channels, terms) + weights;
+  double direct = images * CyclesOf(ChooseTile(p, c.out_channels, terms, request.caps), p,
+                                    c.out_channels, terms) +
+                  weights;
   if (request.relaxed && request.caps.dot_product_bf16) {
     const Tile tile = ChooseBf16Tile(p, c.out_channels, c.channels);
     direct = images * Bf16CyclesOf(tile, p, c.out_channels, c.channels) + weights / 2;
   }
-  const Winograd winograd = ChooseForm(p, c);
+  const Winograd winograd = ChooseForm(p, c, request.caps);
   if (winograd.cycles > 0.9 * direct)
     return Refuse("the tiles of " + to_string(p.ow) + "x" + to_string(p.oh) +
                   " pixels save too little");
-  KernelOffer offer = {KernelSpec::Epilogue::kVector};
+  KernelOffer offer = {.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
   offer.pays_for_forms = true;
   return offer;
 }
-Result<Launches> WinogradLaunches(const OpView& op, const Convolution& c) {
+Result<Launches> WinogradLaunches(const OpView& op, const KernelRequest& request,
+                                  const Convolution& c) {
   const Plane p = PlaneOf(op, c);
-  const auto [form, tiles, blocks, groups, parts, cycles] = ChooseForm(p, c);
+  const auto [form, tiles, blocks, groups, parts, cycles] = ChooseForm(p, c, request.caps);
   const int64_t in_blocks = DivideUp(c.channels, kChannelBlock);
   const size_t between =
       static_cast<size_t>(c.images * blocks * form.taps() * in_blocks * form.rows * kChannelBlock) *

@@ -114,8 +114,8 @@ Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request)
   return weighted_sum::Bytes<kDot>::AcceptsMatmul(op, request, MatmulOf(op));
 }
 template <bool kDot>
-Result<Launches> BytesTile(const OpView& op, const KernelRequest&) {
-  return weighted_sum::Bytes<kDot>::MatmulLaunch(op, MatmulOf(op));
+Result<Launches> BytesTile(const OpView& op, const KernelRequest& request) {
+  return weighted_sum::Bytes<kDot>::MatmulLaunch(op, request, MatmulOf(op));
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest&) {

@@ -19,43 +19,61 @@ constexpr int64_t kTermsInCache = 768;
 // Elements of a matrix that stays there as a whole.
 constexpr int64_t kCached = 256 * 1024;
 
-/// A tile of `rows` rows and `vectors` vectors of 16 columns. The registers of the device hold
-/// rows * vectors + vectors + 1 <= 32 of them. Few shapes, since each is a kernel to compile.
+/// A tile of `rows` rows and `vectors` vectors of 16 columns: rows * vectors + vectors of them, and
+/// one register, are what the device's hold. Few shapes, since each is a kernel to compile.
 struct Tile {
   int64_t rows, vectors;
   int64_t columns() const { return 16 * vectors; }
 };
-Tile ChooseTile(const MatrixProduct& p) {
+Tile ChooseTile(const MatrixProduct& p, const DeviceCaps& caps) {
+  if (caps.vectors_of_16() < 32) {  // AVX2, NEON
+    if (p.m > 4) return {6, 1};
+    return {p.m == 1 ? 1 : 4, p.m > 1 || p.n < 64 ? 1 : 4};
+  }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
   if (p.m <= 4) return {p.m == 1 ? 1 : 4, p.n < 64 ? 1 : 4};
   return {8, p.n < 32 ? 1 : 2};
 }
 
-/// Values of `t` as [ceil(lines / width)][terms][width], padded with zeros.
-std::vector<float> Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width) {
-  std::vector<float> packed(static_cast<size_t>(DivideUp(lines, width) * terms * width));
-  const auto* const values = t.data_as<float>();
-  for (int64_t c = 0; c < lines; ++c) {
-    for (int64_t k = 0; k < terms; ++k) {
-      packed[static_cast<size_t>((c / width * terms + k) * width + c % width)] =
-          values[c * terms + k];
+/// One panel, [terms][width]; a few terms of all lines at a time, so that what is written in
+/// strides stays in the cache.
+template <class T, class ValueOf>
+void PackPanel(int64_t lines, int64_t terms, int64_t width, T* to, ValueOf value_of) {
+  constexpr int64_t kTogether = 16;
+  for (int64_t begin = 0; begin < terms; begin += kTogether) {
+    const int64_t end = std::min(begin + kTogether, terms);
+    for (int64_t c = 0; c < lines; ++c) {
+      for (int64_t k = begin; k < end; ++k) to[k * width + c] = value_of(c, k);
     }
   }
-  return packed;
+}
+
+/// Values of `t` as [ceil(lines / width)][terms][width], padded with zeros.
+Operand Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width, const char* name) {
+  const auto* const values = t.data_as<float>();
+  const auto pack = [=](float* to) {
+    for (int64_t first = 0; first < lines; first += width, to += terms * width) {
+      PackPanel(std::min(width, lines - first), terms, width, to,
+                [=](int64_t c, int64_t k) { return values[(first + c) * terms + k]; });
+    }
+  };
+  return PackedData<float>(DivideUp(lines, width) * terms * width, name, "float", pack);
 }
 
 /// The same in pairs, [ceil(lines / width)][ceil(terms / 2)][width].
-std::vector<int32_t> PackedPairs(const TensorView& t, int64_t lines, int64_t terms, int64_t width) {
+Operand PackedPairs(const TensorView& t, int64_t lines, int64_t terms, int64_t width,
+                    const char* name) {
   const int64_t pairs = DivideUp(terms, 2);
-  std::vector<int32_t> packed(static_cast<size_t>(DivideUp(lines, width) * pairs * width));
-  for (int64_t c = 0; c < lines; ++c) {
-    const float* const line = t.data_as<float>() + c * terms;
-    for (int64_t k = 0; k < terms; k += 2) {
-      packed[static_cast<size_t>((c / width * pairs + k / 2) * width + c % width)] =
-          ToBfloat16Pair(line[k], k + 1 < terms ? line[k + 1] : 0.0f);
+  const auto* const values = t.data_as<float>();
+  const auto pack = [=](int32_t* to) {
+    for (int64_t first = 0; first < lines; first += width, to += pairs * width) {
+      PackPanel(std::min(width, lines - first), pairs, width, to, [=](int64_t c, int64_t k) {
+        const float* const pair = values + (first + c) * terms + 2 * k;
+        return ToBfloat16Pair(pair[0], 2 * k + 1 < terms ? pair[1] : 0.0f);
+      });
     }
-  }
-  return packed;
+  };
+  return PackedData<int32_t>(DivideUp(lines, width) * pairs * width, name, "int", pack);
 }
 
 /// Lines that are a multiple of 4096 bytes apart meet in few sets of the caches.
@@ -157,11 +175,11 @@ Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest
   const int64_t most = std::numeric_limits<int32_t>::max(), batches = std::max(a.size(), b.size());
   if ((n + 64) * k > most / batches || (m + 8) * k > most / batches)
     return refuse("more than 2^31 - 1 packed elements");
-  return KernelOffer{KernelSpec::Epilogue::kVector};
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
 
 Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& request) const {
-  const Tile tile = ChooseTile(*this);
+  const Tile tile = ChooseTile(*this, request.caps);
   const int64_t width = tile.columns(), panels = DivideUp(n, width);
   const auto batches = static_cast<int64_t>(a.size());
   const B form = FormOfB(*this);
@@ -181,9 +199,8 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const int64_t blocks = panels_made && m > 4 ? DivideUp(steps, kTermsInCache) : 1;
   // Rows of a work-item: many, so that it gets many out of its panel, but every core has some.
   const int64_t row_blocks = DivideUp(8 * workers, panels * batches);
-  const int64_t least = form == B::kTurned ? 64 : tile.rows;
-  const int64_t rows =
-      std::clamp(DivideUp(DivideUp(m, row_blocks), tile.rows) * tile.rows, least, kBlockRows);
+  const int64_t wanted = std::max<int64_t>(DivideUp(m, row_blocks), form == B::kTurned ? 64 : 1);
+  const int64_t rows = std::min(DivideUp(wanted, tile.rows), kBlockRows / tile.rows) * tile.rows;
 
   KernelSpec spec;
   spec.source = "matrix_product.cl";
@@ -192,8 +209,8 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
                                  : In(0, "A"));
   switch (form) {
     case B::kConstant:
-      spec.operands.push_back(bf16 ? Data(PackedPairs(op.in(1), n, k, width), "B", factor)
-                                   : Data(Packed(op.in(1), n, k, width), "B", factor));
+      spec.operands.push_back(bf16 ? PackedPairs(op.in(1), n, k, width, "B")
+                                   : Packed(op.in(1), n, k, width, "B"));
       break;
     case B::kPacked:
       spec.operands.push_back(Scratch(1, launches.back().operands[2].bytes, "B", factor));
@@ -202,7 +219,7 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
       spec.operands.push_back(In(1, "B"));
   }
   const bool has_bias = weights && op.in(2).present();
-  if (has_bias) spec.operands.push_back(Data(Packed(op.in(2), n, 1, width), "bias", "float"));
+  if (has_bias) spec.operands.push_back(Packed(op.in(2), n, 1, width, "bias"));
   const bool batched = batches > 1;
   if (batched) {
     std::vector<int32_t> table;

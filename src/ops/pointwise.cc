@@ -220,8 +220,9 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
   if (request.in != TensorForm::kPlain && !SameShapes(op, walk)) return refuse("broadcasting");
   if (walk.rank() > 1 && walk.extent[0] < 32 && walk.extent[0] % 16 != 0)
     return refuse("lines too short for vectors are broadcast");
-  return KernelOffer{IsWide(op.out(0)) ? KernelSpec::Epilogue::kLanes
-                                       : KernelSpec::Epilogue::kScalar};
+  return KernelOffer{
+      .epilogue = IsWide(op.out(0)) ? KernelSpec::Epilogue::kLanes : KernelSpec::Epilogue::kScalar,
+      .stores_once = true};
 }
 
 Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
@@ -264,7 +265,9 @@ Result<KernelOffer> AcceptsGeneral(const OpView& op, const KernelRequest&) {
   // Ops fused behind it compute in float32, which holds neither large integers nor the 0 or 1 of a
   // bool.
   const bool whole = ComputesIntegers(op) || op.out(0).dtype() == DataType::BOOL8;
-  return KernelOffer{whole ? KernelSpec::Epilogue::kNone : KernelSpec::Epilogue::kScalar};
+  return KernelOffer{
+      .epilogue = whole ? KernelSpec::Epilogue::kNone : KernelSpec::Epilogue::kScalar,
+      .stores_once = true};
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest&) {

@@ -214,7 +214,9 @@ class Layer {
     }
     // As matrix_product.cc chooses, but that all columns are whole vectors.
     const int64_t n = columns(), k = p_.features;
-    const int64_t mr = rows_ == 1 ? 1 : rows_ <= 4 ? 4 : 8, vectors = rows_ <= 4 ? 4 : 2;
+    const bool small = caps_.vectors_of_16() < 32;  // AVX2, NEON
+    const int64_t mr = rows_ == 1 ? 1 : rows_ <= 4 ? 4 : small ? 6 : 8;
+    const int64_t vectors = small ? (rows_ == 1 ? 4 : 1) : rows_ <= 4 ? 4 : 2;
     const int64_t width = kLanes * vectors, panels = DivideUp(n, width);
     std::vector<float> packed(static_cast<size_t>(panels * width * k));
     std::vector<float> bias(static_cast<size_t>(panels * width));
@@ -229,7 +231,7 @@ class Layer {
     });
     const int64_t blocks = rows_ > 4 ? DivideUp(k, 768) : 1;
     const int64_t wanted = DivideUp(8 * static_cast<int64_t>(caps_.compute_units), panels);
-    const int64_t rows = std::clamp(DivideUp(DivideUp(rows_, wanted), mr) * mr, mr, int64_t{128});
+    const int64_t rows = std::min(DivideUp(DivideUp(rows_, wanted), mr), 128 / mr) * mr;
     KernelSpec& spec = Add("matrix_product.cl", "matrix_product");
     spec.operands = {a, Data(packed, "B", "float"), Data(bias, "bias", "float"), P("Y")};
     spec.sizes = {

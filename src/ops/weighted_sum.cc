@@ -100,15 +100,19 @@ std::vector<Operand> SumOperands(const OpView& op, int64_t channels) {
 
 namespace {
 
-/// A tile of `rows` rows and `vectors` vectors of 16 columns. The registers of the device hold
-/// rows * vectors + vectors + 1 <= 32 of them.
+/// A tile of `rows` rows and `vectors` vectors of 16 columns: rows * vectors + vectors of them, and
+/// one register, are what the device's hold.
 struct Tile {
   int64_t rows, vectors;
   int64_t columns() const { return 16 * vectors; }
 };
 
 /// Few shapes, since each is a kernel to compile.
-Tile ChooseTile(const Matmul& p) {
+Tile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
+  if (caps.vectors_of_16() < 32) {  // AVX2, NEON
+    if (p.weights_are_rows || p.m > 4) return {6, 1};
+    return {p.m == 1 ? 1 : 4, 1};
+  }
   if (p.weights_are_rows) {
     if (p.n < 32) return {8, 1};
     if (p.n < 64) return {6, p.n == 32 ? 2 : p.n <= 48 ? 3 : 4};  // one tile across
@@ -120,24 +124,24 @@ Tile ChooseTile(const Matmul& p) {
   return {8, 2};
 }
 
-int64_t PackedWidth(const Matmul& p) {
-  const Tile tile = ChooseTile(p);
+int64_t PackedWidth(const Matmul& p, const DeviceCaps& caps) {
+  const Tile tile = ChooseTile(p, caps);
   return p.weights_are_rows ? tile.rows : tile.columns();
 }
 
 /// Values of `t` as [ceil(channels / width)][terms][width], padded with zeros.
-std::vector<float> Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride,
-                        int64_t width) {
-  std::vector<float> packed(static_cast<size_t>((channels + width - 1) / width * terms * width));
-  if (!t.present()) return packed;
-  const ref::Input values(t.data(), t.type());
-  for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t k = 0; k < terms; ++k) {
-      packed[static_cast<size_t>((c / width * terms + k) * width + c % width)] =
-          values.Float(c * stride + k);
+Operand Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride, int64_t width,
+             const char* name) {
+  const void* const data = t.present() ? t.data() : nullptr;
+  const TensorType type = t.present() ? t.type() : TensorType();
+  const auto pack = [=](float* to) {
+    const ref::Input values(data, type);
+    for (int64_t c = 0; values.present() && c < channels; ++c) {
+      for (int64_t k = 0; k < terms; ++k)
+        to[(c / width * terms + k) * width + c % width] = values.Float(c * stride + k);
     }
-  }
-  return packed;
+  };
+  return PackedData<float>(DivideUp(channels, width) * terms * width, name, "float", pack);
 }
 
 }  // namespace
@@ -153,20 +157,20 @@ Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, 
   if (p.n < 16) return refuse(to_string(p.n) + " columns are less than one vector");
   if (p.weights_are_rows && p.m < 4) return refuse(to_string(p.m) + " rows are too few");
   if (p.k * p.channels < 1024) return refuse("too small to be worth packing");
-  if ((p.channels + PackedWidth(p)) * p.k > std::numeric_limits<int32_t>::max())
+  if ((p.channels + PackedWidth(p, request.caps)) * p.k > std::numeric_limits<int32_t>::max())
     return refuse("more than 2^31 - 1 packed weights");
-  return KernelOffer{KernelSpec::Epilogue::kVector};
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
 
-Result<Launches> TileLaunch(const OpView& op, const Matmul& p) {
-  const Tile tile = ChooseTile(p);
-  const int64_t width = PackedWidth(p);
+Result<Launches> TileLaunch(const OpView& op, const KernelRequest& request, const Matmul& p) {
+  const Tile tile = ChooseTile(p, request.caps);
+  const int64_t width = PackedWidth(p, request.caps);
   const bool narrow = p.weights_are_rows && p.n < tile.columns();
   KernelSpec spec;
   spec.source = "matmul_tile.cl";
   spec.entry = "matmul_tile";
-  spec.operands = {In(0, "X"), Data(Pack(op.in(1), p.channels, p.k, p.stride, width), "W", "float"),
-                   Data(Pack(op.in(2), p.channels, 1, 1, width), "bias", "float"), Out(0, "Y")};
+  spec.operands = {In(0, "X"), Pack(op.in(1), p.channels, p.k, p.stride, width, "W"),
+                   Pack(op.in(2), p.channels, 1, 1, width, "bias"), Out(0, "Y")};
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}};
   spec.defines = {{"A_PACKED", p.weights_are_rows},
                   {"NARROW", narrow},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "tim/vx/weighted_sum.h"
@@ -37,6 +38,15 @@ class Weights {
     const uint8_t byte = bytes_[i];
     return (is_signed_ ? int32_t{static_cast<int8_t>(byte)} : int32_t{byte}) - zero_;
   }
+  /// The same where all Fit(): modulo 256 it does not matter whether they have a sign.
+  int8_t Byte(int64_t i) const { return static_cast<int8_t>(bytes_[i] - zero_); }
+  struct Sums {
+    int64_t sum = 0, magnitudes = 0;
+  };
+  Sums SumsOf(int64_t first, int64_t count) const {
+    return is_signed_ ? SumBytes(reinterpret_cast<const int8_t*>(bytes_) + first, count)
+                      : SumBytes(bytes_ + first, count);
+  }
   /// All are bytes with sign.
   bool Fit() const {
     if (is_signed_ && zero_ == 0) return true;
@@ -47,6 +57,22 @@ class Weights {
   }
 
  private:
+  /// In pieces whose sums fit 32 bits, which compilers make vectors of: networks have many weights.
+  template <class Byte>
+  Sums SumBytes(const Byte* from, int64_t count) const {
+    Sums sums;
+    const int32_t zero = zero_;
+    for (constexpr int64_t kPiece = 256; count > 0; from += kPiece, count -= kPiece) {
+      int32_t sum = 0, magnitudes = 0;
+      for (int64_t i = 0; i < std::min(count, kPiece); ++i) {
+        const int32_t w = int32_t{from[i]} - zero;
+        sum += w, magnitudes += std::abs(w);
+      }
+      sums.sum += sum, sums.magnitudes += magnitudes;
+    }
+    return sums;
+  }
+
   int32_t zero_;
   bool is_signed_;
   int64_t count_;
@@ -102,17 +128,14 @@ struct Channels {
   std::vector<float> m;
   int64_t most = 0;  // largest sum of magnitudes of weights
 };
-template <class WeightOf>
-Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, WeightOf weight_of) {
+/// The weights of a channel are neighbours, `step` after those of the one before.
+Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, const Weights& weights,
+                    int64_t step) {
   Channels all;
   all.m = Multipliers(op, channels);
   const int64_t zero = UnsignedZero(op.in(0).type());
   for (int64_t c = 0; c < channels; ++c) {
-    int64_t sum = 0, magnitudes = 0;
-    for (int64_t k = 0; k < terms; ++k) {
-      const int64_t w = weight_of(c, k);
-      sum += w, magnitudes += std::abs(w);
-    }
+    const auto [sum, magnitudes] = weights.SumsOf(c * step, terms);
     const int64_t bias =
         op.in(2).present() && !HasRealBias(op) ? op.in(2).data_as<int32_t>()[c] : 0;
     all.bias.push_back(static_cast<int32_t>(bias - zero * sum));
@@ -146,16 +169,23 @@ struct Tile {
 /// 224, 208, and 256 pixels and what is left of them after each halving.
 constexpr Tile kTiles[] = {{7, 4, 1.0},  {14, 2, 1.0},  {13, 2, 1.0},
                            {8, 2, 1.03}, {16, 1, 1.15}, {1, 4, 1.8}};
+/// For registers that hold 8 vectors of 16 numbers: AVX2, NEON.
+constexpr Tile kSmallTiles[] = {{6, 1, 1.0}, {5, 1, 1.02}, {4, 1, 1.1}, {1, 4, 1.8}};
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
+bool IsSmall(const DeviceCaps& caps) { return caps.vectors_of_16() < 32; }
 
-/// `steps`: multiplications of one vector of results.
-Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps) {
+/// Multiplications of one vector of results.
+template <bool kDot>
+int64_t StepsOf(const Plane& p, const Convolution& c) {
+  return DivideUp(c.used, kDot ? 4 : 1) * p.x.size * p.y.size;
+}
+Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps, const DeviceCaps& caps) {
   const int64_t taps = p.x.size * p.y.size, pixels = p.ow * p.oh;
   const bool rows =
       p.x.stride <= 2 && p.x.dilation == 1 && p.y.dilation == 1 && p.x.size <= kWidest;
   Tile best;
   double least = std::numeric_limits<double>::infinity();
-  for (Tile t : kTiles) {
+  for (Tile t : IsSmall(caps) ? std::span<const Tile>(kSmallTiles) : kTiles) {
     constexpr double kStore = 5, kStart = 80;  // per vector, per tile; measured
     const auto vectors = static_cast<double>(t.mx * t.nv);
     const double tile = vectors * (static_cast<double>(steps) * t.step + kStore) + kStart;
@@ -174,9 +204,10 @@ double FlopsOf(const OpView& op, int64_t terms) {
   return 2.0 * static_cast<double>(op.out(0).shape().count()) * static_cast<double>(terms);
 }
 
-KernelOffer Offer(bool pays) {
-  KernelOffer offer = {KernelSpec::Epilogue::kLanes};
+KernelOffer Offer(bool pays, bool stores_once) {
+  KernelOffer offer = {.epilogue = KernelSpec::Epilogue::kLanes};
   offer.pays_for_forms = pays;
+  offer.stores_once = stores_once;
   return offer;
 }
 
@@ -189,39 +220,48 @@ Result<KernelOffer> Bytes<kDot>::AcceptsBlocks(const OpView& op, const KernelReq
   if (!OneGroup(c)) return Refuse("several groups");
   TIMCL_TRY(
       CheckBytes(op, request, c.out_channels, c.used * c.axes[0].size * c.axes[1].size, kDot));
-  return Offer(true);
+  // A last tile that moves back to end with its line stores again what is its neighbour's.
+  const Plane p = PlaneOf(op, c);
+  const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
+  return Offer(true, (tile.stride > 0 ? p.ow : p.ow * p.oh) % tile.mx == 0);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const KernelRequest& request,
+                                           const Convolution& c) {
   const Plane p = PlaneOf(op, c);
   const int64_t taps = p.x.size * p.y.size, terms = c.used * taps, block = kChannelBlock;
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(c.used, kTogether);  // of one tap: blocks are whole fours
-  const Tile tile = ChooseTile(p, c, steps * taps);
+  const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   const Weights weights(op.in(1));
-  std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * taps * kTogether));
-  for (int64_t o = 0; o < c.out_channels; ++o) {
-    for (int64_t u = 0; u < c.used; ++u) {
-      const int64_t first = u / block * block, lane = u - first;
-      const int64_t here = DivideUp(std::min(block, c.used - first), kTogether);  // steps of a tap
-      const int64_t begin = (o / width * steps + first / kTogether) * taps;
-      const int64_t column = o % width * kTogether + lane % kTogether;
-      for (int64_t k = 0; k < taps; ++k) {
-        const int64_t step = begin + k * here + lane / kTogether;
-        packed[static_cast<size_t>(step * width * kTogether + column)] =
-            static_cast<int8_t>(weights[(o * c.per_slice + u) * taps + k]);
+  const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
+  // Block by block, so that what is written in strides stays in the cache.
+  const auto pack = [=](int8_t* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += block) {
+        const int64_t lanes = std::min(block, used - first);
+        const int64_t here = DivideUp(lanes, kTogether);  // steps of a tap
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          for (int64_t u = 0; u < lanes; ++u) {
+            const int64_t column = (o - group) * kTogether + u % kTogether;
+            for (int64_t k = 0; k < taps; ++k)
+              to[(k * here + u / kTogether) * width * kTogether + column] =
+                  weights.Byte(o * slice + (first + u) * taps + k);
+          }
+        }
+        to += taps * here * width * kTogether;
       }
     }
-  }
-  const Channels channels = ChannelsOf(op, c.out_channels, terms, [&](int64_t o, int64_t k) {
-    return weights[o * c.per_slice * taps + k];
-  });
+  };
+  const Channels channels = ChannelsOf(op, outs, terms, weights, slice);
   KernelSpec spec;
   spec.source = "conv_block8.cl";
   spec.entry = "conv_block8";
-  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Padded(channels.bias, width, "B", "int"),
+  spec.operands = {In(0, "X"),
+                   PackedData<int8_t>(groups * width * steps * taps * kTogether, "W", "char", pack),
+                   Padded(channels.bias, width, "B", "int"),
                    Padded(channels.m, width, "M", "float"), Out(0, "Y")};
   spec.sizes = PlaneSizes(p, c);
   spec.sizes.emplace_back("GROUPS", groups);
@@ -241,8 +281,9 @@ constexpr int64_t kLines = 64;
 constexpr int64_t kStemRoom = 4096;  // four byte each without dot product
 
 /// Of few shapes that fill the registers the one that computes least twice at the end of a row.
-Tile StemTile(const OpView& op, const Convolution& c) {
+Tile StemTile(const OpView& op, const Convolution& c, const DeviceCaps& caps) {
   const int64_t ow = op.out(0).shape()[0], vectors = DivideUp(c.out_channels, kChannelBlock);
+  if (IsSmall(caps)) return {std::min<int64_t>(ow, ow % 6 <= ow % 5 ? 6 : 5), 1, 1.0};
   if (ow < 12) return {std::min<int64_t>(ow, 7), vectors <= 2 ? 2 : 4, 1.0};
   Tile best = {12, std::min<int64_t>(vectors, 2), 1.0};
   for (const int64_t mx : {13, 14, 16}) {
@@ -268,17 +309,18 @@ Result<KernelOffer> Bytes<kDot>::AcceptsStem(const OpView& op, const KernelReque
   if (x.size > 16) return Refuse("the window is wider than 16 cells");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * x.size * y.size, kDot));
   if (!kDot && c.used * x.size * y.size > 514) return Refuse("sums may leave 24 bits");
-  return Offer(true);
+  return Offer(true, op.out(0).shape()[0] % StemTile(op, c, request.caps).mx == 0);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const KernelRequest& request,
+                                         const Convolution& c) {
   const Window &x = c.axes[0], &y = c.axes[1];
   const Shape& out = op.out(0).shape();
   const int64_t taps = x.size * y.size;
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(x.size, kTogether);  // of one line of the window
-  const Tile tile = StemTile(op, c);
+  const Tile tile = StemTile(op, c, request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   // A whole row, or as many tiles of it as have room.
   constexpr int64_t kRoom = kStemRoom * kTogether;
@@ -302,8 +344,7 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const Convolution& c)
     }
   }
   const Channels channels =
-      ChannelsOf(op, c.out_channels, c.used * taps,
-                 [&](int64_t o, int64_t k) { return weights[o * c.per_slice * taps + k]; });
+      ChannelsOf(op, c.out_channels, c.used * taps, weights, c.per_slice * taps);
   KernelSpec spec;
   spec.source = "conv_stem8.cl";
   spec.entry = "conv_stem8";
@@ -344,11 +385,12 @@ Result<KernelOffer> Bytes<kDot>::AcceptsDepthwise(const OpView& op, const Kernel
   if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
   if (x.size > 7 || y.size > 7) return Refuse("the window is larger than 7x7");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, x.size * y.size, kDot));
-  return Offer(true);
+  return Offer(true, true);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const Convolution& c) {
+Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const KernelRequest&,
+                                              const Convolution& c) {
   const Window &x = c.axes[0], &y = c.axes[1];
   const Shape& out = op.out(0).shape();
   const int64_t blocks = DivideUp(c.channels, kChannelBlock), taps = x.size * y.size;
@@ -384,7 +426,7 @@ Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const Convolutio
     }
     packed = Data(reals, "W", "float");
   }
-  const Channels channels = ChannelsOf(op, c.channels, taps, weight_of);
+  const Channels channels = ChannelsOf(op, c.channels, taps, weights, c.per_slice * taps);
   KernelSpec spec;
   spec.source = "depthwise_block8.cl";
   spec.entry = "depthwise_block8";
@@ -405,8 +447,12 @@ namespace {
 struct MatmulTile {
   int64_t rows, vectors;
 };
-MatmulTile ChooseTile(const Matmul& p) {
+MatmulTile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
   const int64_t vectors = DivideUp(p.n, 16);
+  if (IsSmall(caps)) {
+    if (p.m == 1) return {1, vectors <= 2 ? 2 : 4};
+    return {p.m <= 4 ? 4 : 6, 1};
+  }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
   if (p.m == 1) return {1, vectors <= 2 ? 2 : vectors <= 4 ? 4 : 8};
   if (p.m <= 4) return {4, vectors <= 2 ? 2 : 6};
@@ -419,39 +465,57 @@ template <bool kDot>
 Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                                const Matmul& p) {
   TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot, true));
-  return Offer(false);
+  return Offer(false, p.n % 16 == 0);
 }
 
 template <bool kDot>
-Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const Matmul& p) {
-  const MatmulTile tile = ChooseTile(p);
+Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const KernelRequest& request,
+                                           const Matmul& p) {
+  const MatmulTile tile = ChooseTile(p, request.caps);
   const int64_t width = tile.vectors * 16, groups = DivideUp(p.n, width);
   constexpr int64_t kTogether = kDot ? 4 : 1;
   const int64_t steps = DivideUp(p.k, kTogether);
   const Weights weights(op.in(1));
-  const Channels channels =
-      ChannelsOf(op, p.n, p.k, [&](int64_t n, int64_t k) { return weights[n * p.stride + k]; });
-  std::vector<int8_t> packed(static_cast<size_t>(groups * width * steps * kTogether));
+  const Channels channels = ChannelsOf(op, p.n, p.k, weights, p.stride);
+  // The column of the product that is computed as this one; -1: none.
+  const int64_t columns = p.n, terms = p.k, stride = p.stride;
+  const auto source = [=](int64_t column) {
+    const int64_t vector = column / 16 * 16;
+    const int64_t n = std::max<int64_t>(std::min(vector, columns - 16), 0) + column % 16;
+    return vector >= columns || n >= columns ? -1 : n;
+  };
+  const auto pack = [=](int8_t* packed) {
+    // A few steps of all columns at a time, so that what is written in strides stays in the cache.
+    constexpr int64_t kSteps = 16;
+    for (int64_t group = 0; group < groups; ++group) {
+      for (int64_t begin = 0; begin < steps; begin += kSteps) {
+        const int64_t end = std::min((begin + kSteps) * kTogether, terms);
+        for (int64_t column = 0; column < width; ++column) {
+          const int64_t n = source(group * width + column);
+          int8_t* to = packed + ((group * steps + begin) * width + column) * kTogether;
+          for (int64_t k = begin * kTogether; n >= 0 && k < end; to += width * kTogether) {
+            for (int64_t i = 0; i < kTogether && k < end; ++i, ++k)
+              to[i] = weights.Byte(n * stride + k);
+          }
+        }
+      }
+    }
+  };
   std::vector<int32_t> bias(static_cast<size_t>(groups * width));
   std::vector<float> m(static_cast<size_t>(groups * width)), real_bias(m.size());
   for (int64_t column = 0; column < groups * width; ++column) {
-    const int64_t vector = column / 16 * 16;
-    const int64_t n = std::max<int64_t>(std::min(vector, p.n - 16), 0) + column % 16;
-    if (vector >= p.n || n >= p.n) continue;
+    const int64_t n = source(column);
+    if (n < 0) continue;
     bias[static_cast<size_t>(column)] = channels.bias[static_cast<size_t>(n)];
     m[static_cast<size_t>(column)] = channels.m[static_cast<size_t>(n)];
     if (HasRealBias(op)) real_bias[static_cast<size_t>(column)] = op.in(2).data_as<float>()[n];
-    int8_t* const to =
-        packed.data() + column / width * steps * width * kTogether + column % width * kTogether;
-    for (int64_t k = 0; k < p.k; ++k)
-      to[k / kTogether * width * kTogether + k % kTogether] =
-          static_cast<int8_t>(weights[n * p.stride + k]);
   }
   KernelSpec spec;
   spec.source = "matmul8.cl";
   spec.entry = "matmul8";
-  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Data(bias, "B", "int"),
-                   Data(m, "M8", "float"), Out(0, "Y")};
+  spec.operands = {In(0, "X"),
+                   PackedData<int8_t>(groups * width * steps * kTogether, "W", "char", pack),
+                   Data(bias, "B", "int"), Data(m, "M8", "float"), Out(0, "Y")};
   if (HasRealBias(op)) spec.operands.insert(spec.operands.end() - 1, Data(real_bias, "R", "float"));
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}, {"LIMIT", LimitOf(channels)}};
   spec.defines = {{"DOT", kDot},

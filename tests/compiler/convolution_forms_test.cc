@@ -90,6 +90,18 @@ TEST(ConvolutionForms, KernelsCanBeLeftOut) {
                                          "blocked %7\n"));
 }
 
+TEST(ConvolutionForms, KernelsCanBeForced) {
+  Wishes wishes;
+  wishes.first = {"blocks"};
+  std::string text = Chosen(wishes);
+  for (const char* op : {"#0", "#3", "#4", "#8"})
+    EXPECT_THAT(text, ::testing::HasSubstr(std::string(op) + " Conv2d 'blocks'"));
+  wishes.first = {"general"};
+  text = Chosen(wishes);
+  for (const char* op : {"#0", "#2", "#3", "#4", "#8"})
+    EXPECT_THAT(text, ::testing::HasSubstr(std::string(op) + " Conv2d 'general'"));
+}
+
 TEST(ConvolutionForms, AllChoicesAgree) {
   const auto device = tim::vx::testing::OpenCl();
   if (device == nullptr) GTEST_SKIP() << "needs OpenCL";
@@ -122,6 +134,11 @@ TEST(ConvolutionForms, AllChoicesAgree) {
     compare(run({device}, {{"without_kernels", without}}, &kernels));
     EXPECT_EQ(kernels.count("winograd"), without.empty() || without == "blocks" ? 1u : 0u);
     EXPECT_EQ(kernels.count("stem"), without.find("stem") == std::string::npos ? 1u : 0u);
+  }
+  for (const std::string first : {"general", "blocks"}) {
+    kernels.clear();
+    compare(run({device}, {{"first_kernels", first}}, &kernels));
+    EXPECT_GE(kernels.count(first), 1u) << first;
   }
   kernels.clear();
   compare(run({device}, {{"private_layouts", "off"}}, &kernels));

@@ -6,7 +6,10 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "backends/opencl/run/packing.h"
 
 namespace tim::vx::opencl {
 namespace {
@@ -61,16 +64,53 @@ TEST(Join, OneLaunchOverATableOfSteps) {
   EXPECT_EQ(args[1].bytes, 256u);
   EXPECT_EQ(args[2].kind, Arg::Kind::kOutput);
   ASSERT_EQ(plan->constants.size(), 2u);
-  EXPECT_EQ(plan->constants[0].data->size(), 256u) << "each from a multiple of 128 bytes on";
+  EXPECT_EQ(plan->constants[0].bytes(), 3 * 128u) << "each from a multiple of 128 bytes on";
+  EXPECT_EQ(plan->constants[0].parts, (std::vector<std::pair<size_t, size_t>>{{1, 128}, {0, 256}}));
   std::vector<int32_t> table(plan->constants[1].data->size() / 4);
   std::memcpy(table.data(), plan->constants[1].data->data(), plan->constants[1].data->size());
-  EXPECT_EQ(table, (std::vector<int32_t>{0, 16, 1, 1, 1, 0,   0, 0,   2, 128, 7,  //
-                                         1, 2,  3, 1, 2, 128, 0, 128, 3, 0,   9}));
+  EXPECT_EQ(table, (std::vector<int32_t>{0, 16, 1, 1, 1, 0,   0, 128, 2, 128, 7,  //
+                                         1, 2,  3, 1, 2, 128, 0, 256, 3, 0,   9}));
   const ProgramText& text = *plan->programs.at(0);
   EXPECT_EQ(text.functions, std::vector<std::string>{"timcl_steps"});
   EXPECT_THAT(text.source, HasSubstr("const int a3 = step[10]"));
   EXPECT_THAT(text.source, HasSubstr("const float a3 = as_float(step[10])"));
   EXPECT_THAT(text.source, HasSubstr("two_v1(x, y, z, n0, n1, n2, a0, a1, a2, a3)"));
+}
+
+TEST(Join, ConstantsLieInOneMemory) {
+  Emitted e = TwoSteps();
+  for (size_t i = 0; i < 2; ++i) {
+    Constant& c = e.plan.constants[i];
+    const auto byte = static_cast<std::byte>(7 + i);
+    if (i == 0) c.data = std::make_shared<const std::vector<std::byte>>(12, byte);
+    if (i == 1) c.data = nullptr, c.fill_bytes = 5, c.fill = [=](std::byte* to) { to[4] = byte; };
+  }
+  auto plan = Join(e, "");
+  ASSERT_TRUE(plan.ok() && PlaceConstants(&e.plan, &*plan).ok());
+  ASSERT_NE(plan->packing, nullptr);
+  EXPECT_EQ(plan->packing->bytes(), 17u);
+  Packers packers({plan->packing});
+  packers.Finish();
+  const auto* whole = static_cast<const std::byte*>(plan->constants[0].memory->data());
+  const kernel::Memory &first = *e.plan.constants[0].memory, &second = *e.plan.constants[1].memory;
+  EXPECT_EQ(first.bytes(), 12u);
+  EXPECT_EQ(second.bytes(), 5u);
+  EXPECT_EQ(static_cast<const std::byte*>(second.data()) - whole, 128);
+  EXPECT_EQ(static_cast<const std::byte*>(first.data()) - whole, 256);
+  EXPECT_EQ(static_cast<const std::byte*>(first.data())[11], std::byte{7});
+  EXPECT_EQ(static_cast<const std::byte*>(second.data())[4], std::byte{8});
+  EXPECT_EQ(static_cast<const std::byte*>(second.data())[3], std::byte{0});
+}
+
+TEST(Join, PackedDataOfSeparateLaunchesIsPlacedToo) {
+  Emitted e = TwoSteps();
+  Constant& c = e.plan.constants[1];
+  c.data = nullptr, c.fill_bytes = 4, c.fill = [](std::byte* to) { to[3] = std::byte{9}; };
+  ASSERT_TRUE(PlaceConstants(&e.plan).ok());
+  ASSERT_NE(e.plan.packing, nullptr);
+  Packers({e.plan.packing}).Finish();
+  EXPECT_NE(e.plan.constants[0].data, nullptr) << "stays where it is";
+  EXPECT_EQ(static_cast<const std::byte*>(e.plan.constants[1].memory->data())[3], std::byte{9});
 }
 
 TEST(Join, TheTextKnowsNoSizes) {

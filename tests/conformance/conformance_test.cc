@@ -26,14 +26,14 @@ struct Flags {
   double limit = 0;      // --limit
   std::string coverage;  // --coverage
   bool as_gpu = false, as_cpu = false, quick = false, fail_fast = false, float_first = false,
-       list = false, sources = false, in_caller = false;
+       list = false, sources = false, in_caller = false, as_avx2 = false;
 };
 Flags flags;
 
 /// One for all tests. Main lets go of it: when static objects are destroyed, drivers may be gone.
 Result<std::shared_ptr<Backend>>& Device() {
-  static auto* const device =
-      new Result<std::shared_ptr<Backend>>(OpenDevice(flags.as_gpu, flags.as_cpu, flags.in_caller));
+  static auto* const device = new Result<std::shared_ptr<Backend>>(
+      OpenDevice(flags.as_gpu, flags.as_cpu, flags.in_caller, flags.as_avx2));
   return *device;
 }
 
@@ -137,6 +137,7 @@ class OpConformance : public testing::Test {
     if (flags.as_gpu) test += ".as_gpu";
     if (flags.as_cpu) test += ".as_cpu";
     if (flags.in_caller) test += ".in_caller";
+    if (flags.as_avx2) test += ".as_avx2";
     if (flags.limit > 0) test += ".limit";
     coverage::Write(flags.coverage, "conformance", test, runs);
   }
@@ -167,6 +168,7 @@ int Main(int argc, char** argv) {
                "cases that are all float32 go first: they share few kernel variants");
   app.add_flag("--as-gpu", flags.as_gpu, "kernels and copies as for a GPU with memory of its own");
   app.add_flag("--as-cpu", flags.as_cpu, "kernels as for a CPU, for simulators that are none");
+  app.add_flag("--as-avx2", flags.as_avx2, "register tiles as for a CPU with AVX2");
   app.add_flag("--in-caller", flags.in_caller,
                "on PoCL's device that runs kernels in the caller's thread; chunks of up to 32 "
                "kernels there are one kernel");

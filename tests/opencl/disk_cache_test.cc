@@ -187,6 +187,59 @@ TEST_F(Disk, AKilledWriterLeavesNothingBehind) {
   EXPECT_FALSE(fs::exists(written));
 }
 
+/// Writers and readers of the same few files, whose folder is too small for all, and one of whom is
+/// killed: what is loaded is what somebody stored under that key.
+TEST_F(Disk, SeveralProcessesAtOnce) {
+  constexpr int kProcesses = 4, kKeys = 6;
+  const auto key_of = [](int k) { return "key " + std::to_string(k); };
+  const auto payload_of = [](int k, int round) {
+    return std::to_string(k) + ":" +
+           std::string(static_cast<size_t>(20000 + round), static_cast<char>('a' + k));
+  };
+  const auto is_whole = [&](int k, const std::string& payload) {
+    const std::string head = std::to_string(k) + ":";
+    return payload.rfind(head, 0) == 0 && payload.size() >= 20000 &&
+           payload.find_first_not_of(static_cast<char>('a' + k), head.size()) == std::string::npos;
+  };
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      DiskCache cache(path_, 100000);
+      int loaded = 0;
+      for (int round = 0; round < 150 || p == 0; ++round) {  // the first one goes on until killed
+        const int k = (round * 7 + p) % kKeys;
+        cache.Store(key_of(k), payload_of(k, round));
+        const int other = (round * 5 + p) % kKeys;
+        const auto found = cache.Load(key_of(other));
+        if (found && !is_whole(other, *found)) _exit(1);
+        loaded += found.has_value();
+      }
+      _exit(loaded > 0 ? 0 : 2);
+    }
+    children.push_back(child);
+  }
+  int status = 0;
+  for (int p = 1; p < kProcesses; ++p) {
+    ASSERT_EQ(waitpid(children[static_cast<size_t>(p)], &status, 0),
+              children[static_cast<size_t>(p)]);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << p << ": " << status;
+  }
+  kill(children[0], SIGKILL);
+  ASSERT_EQ(waitpid(children[0], &status, 0), children[0]);
+  EXPECT_TRUE(WIFSIGNALED(status)) << status;
+  DiskCache cache(path_, 100000);
+  cache.Store(key_of(0), payload_of(0, 1));
+  EXPECT_EQ(cache.Load(key_of(0)), payload_of(0, 1));
+  uint64_t bytes = 0;
+  for (const auto& entry : cache.List()) {
+    EXPECT_EQ(entry.fault, "") << entry.file;
+    bytes += entry.bytes;
+  }
+  EXPECT_LE(bytes, 100000u);
+}
+
 TEST_F(Disk, TheLeastRecentlyUsedGoFirst) {
   DiskCache cache(path_, 3000);
   const std::string payload(800, 'x');

@@ -225,7 +225,8 @@ const OpRegistry& Registry() {
   return registry;
 }
 
-Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu, bool in_caller) {
+Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu, bool in_caller,
+                                            bool as_avx2) {
   auto env = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
@@ -237,6 +238,7 @@ Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu, bool as_cpu, bool in_ca
   options.icd_vendors = env("OCL_ICD_VENDORS");
   options.as_discrete_gpu = as_gpu;
   options.as_cpu = as_cpu;
+  options.as_avx2 = as_avx2;
   if (in_caller) options.inline_device = InlineDevice::kAllGraphs;
   return opencl::CreateBackend(options);
 }

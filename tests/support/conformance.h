@@ -23,9 +23,9 @@ const OpRegistry& Registry();
 
 /// The OpenCL backend as the environment asks for it. `as_gpu`: with kernels and copies as for a
 /// GPU with memory of its own; `as_cpu`: with kernels as for a CPU; `in_caller`: on PoCL's inline
-/// device.
+/// device; `as_avx2`: with register tiles as for a CPU with AVX2.
 Result<std::shared_ptr<Backend>> OpenDevice(bool as_gpu = false, bool as_cpu = false,
-                                            bool in_caller = false);
+                                            bool in_caller = false, bool as_avx2 = false);
 
 /// One case of one op, with the line that names it: "CumSum i8[7,5] -> i8 axis=1".
 struct NamedCase {

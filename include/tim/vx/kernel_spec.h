@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -23,6 +24,11 @@ struct DeviceCaps {
   /// PoCL on a CPU: explicit float16 register tiles compile to wide FMA without spills (design
   /// rule, measured).
   bool register_tiles_pay = false;
+  /// Vector registers, and the floats that one holds: what register tiles have to fit into.
+  /// AVX-512: 32 of 16; AVX2: 16 of 8; NEON: 32 of 4.
+  uint32_t vector_registers = 32, vector_floats = 16;
+  /// Vectors of 16 floats in all registers.
+  uint32_t vectors_of_16() const { return vector_registers * vector_floats / 16; }
   /// Host and device see the same memory, so buffers over host memory need no copies.
   bool shared_memory = false;
   bool correctly_rounded_divide = false;
@@ -61,7 +67,11 @@ struct Operand {
   size_t index = 0;
   std::shared_ptr<const std::vector<std::byte>> data;  // kData, kValue
   std::string element = "float";                       // kData, kScratch, kValue: OpenCL type
-  size_t bytes = 0;                                    // kScratch, kLocal
+  size_t bytes = 0;                                    // kScratch, kLocal, kData with `fill`
+  /// kData, instead of `data`: writes the `bytes` bytes, which are zeros before, where they stay.
+  /// Called once or never, before Compile() returns, on any thread while other threads call others;
+  /// what it reads are constants of the graph and what it holds.
+  std::function<void(std::byte*)> fill = {};
 };
 
 inline Operand In(size_t index, std::string name) {
@@ -82,6 +92,16 @@ Operand Data(const std::vector<T>& values, std::string name, std::string element
   Operand o;
   o.kind = Operand::Kind::kData, o.name = std::move(name), o.element = std::move(element);
   o.data = std::move(bytes);
+  return o;
+}
+/// The same of `count` values that `fill`, a function of a T*, writes later: for packed weights, of
+/// which there are many. They are zeros before.
+template <class T, class Fill>
+Operand PackedData(int64_t count, std::string name, std::string element, Fill fill) {
+  Operand o;
+  o.kind = Operand::Kind::kData, o.name = std::move(name), o.element = std::move(element);
+  o.bytes = static_cast<size_t>(count) * sizeof(T);
+  o.fill = [fill = std::move(fill)](std::byte* bytes) { fill(reinterpret_cast<T*>(bytes)); };
   return o;
 }
 inline Operand Scratch(size_t index, size_t bytes, std::string name, std::string element) {

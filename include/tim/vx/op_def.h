@@ -295,6 +295,9 @@ struct KernelOffer {
   /// Of a candidate with private forms: it is worth that its operands are converted for it. Others
   /// are only chosen where what they read is in their form already.
   bool pays_for_forms = false;
+  /// Each element of output 0 is stored once, and what post-ops take along is read at the same
+  /// index just before: the result may lie where one of the tensors lies that they read.
+  bool stores_once = false;
 };
 
 /// One way to run an op. A candidate accepts, then makes: `accepts` is asked while graphs are

@@ -59,7 +59,8 @@ struct Matmul {
 TIMCL_API Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request,
                                           const Matmul& matmul);
 /// Its launch, with the weights packed.
-TIMCL_API Result<Launches> TileLaunch(const OpView& op, const Matmul& matmul);
+TIMCL_API Result<Launches> TileLaunch(const OpView& op, const KernelRequest& request,
+                                      const Matmul& matmul);
 
 /// The reference's part: one result from its products. Float results are summed in double and
 /// rounded before the bias is added in float; integer results take the steps of the kernel.
@@ -155,7 +156,8 @@ TIMCL_API Status ConvolutionReference(const OpView& op, const Convolution& c,
                                       const ref::Inputs& ins, ref::Outputs& outs);
 TIMCL_API Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
-TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const KernelRequest& request,
+                                        const Convolution& c);
 TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                              const Convolution& c);
 
@@ -165,25 +167,30 @@ TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelReque
 /// Any window, one group.
 TIMCL_API Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
-TIMCL_API Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
+                                        const Convolution& c);
 /// The same with factors rounded to bfloat16 (KernelCandidate::bf16).
 TIMCL_API Result<KernelOffer> AcceptsBf16Blocks(const OpView& op, const KernelRequest& request,
                                                 const Convolution& c);
-TIMCL_API Result<Launches> Bf16BlocksLaunch(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> Bf16BlocksLaunch(const OpView& op, const KernelRequest& request,
+                                            const Convolution& c);
 /// Up to four plain channels to blocks.
 TIMCL_API Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
                                           const Convolution& c);
-TIMCL_API Result<Launches> StemLaunch(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> StemLaunch(const OpView& op, const KernelRequest& request,
+                                      const Convolution& c);
 /// Each channel by itself.
 TIMCL_API Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& request,
                                                const Convolution& c);
-TIMCL_API Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
+                                           const Convolution& c);
 /// Windows of 3x3 with stride 1 by Winograd's method, where it is faster than the two above. Its
 /// rounding errors are one to two times those of a sum in float (root of the mean square). A NaN or
 /// an infinity spreads to the other results of a tile of 4x4 pixels.
 TIMCL_API Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& request,
                                               const Convolution& c);
-TIMCL_API Result<Launches> WinogradLaunches(const OpView& op, const Convolution& c);
+TIMCL_API Result<Launches> WinogradLaunches(const OpView& op, const KernelRequest& request,
+                                            const Convolution& c);
 
 /// Sums of products of 8-bit tensors with constant weights, where register tiles pay: exact, with
 /// the instruction vpdpbusd (kDot) or in float. Convolutions yield blocks of channels and read them
@@ -193,19 +200,23 @@ struct TIMCL_API Bytes {
   /// Any window, one group.
   static Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
                                            const Convolution& c);
-  static Result<Launches> BlocksLaunch(const OpView& op, const Convolution& c);
+  static Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
+                                       const Convolution& c);
   /// Up to four plain channels.
   static Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
                                          const Convolution& c);
-  static Result<Launches> StemLaunch(const OpView& op, const Convolution& c);
+  static Result<Launches> StemLaunch(const OpView& op, const KernelRequest& request,
+                                     const Convolution& c);
   /// Each channel by itself.
   static Result<KernelOffer> AcceptsDepthwise(const OpView& op, const KernelRequest& request,
                                               const Convolution& c);
-  static Result<Launches> DepthwiseLaunch(const OpView& op, const Convolution& c);
+  static Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
+                                          const Convolution& c);
   /// Plain matrices; the weights are the columns of the result.
   static Result<KernelOffer> AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                            const Matmul& matmul);
-  static Result<Launches> MatmulLaunch(const OpView& op, const Matmul& matmul);
+  static Result<Launches> MatmulLaunch(const OpView& op, const KernelRequest& request,
+                                       const Matmul& matmul);
 };
 extern template struct Bytes<false>;
 extern template struct Bytes<true>;
@@ -276,8 +287,8 @@ struct ConvolutionOp {
   static Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
     return AcceptsPixels(op, request, kOf(op));
   }
-  static Result<Launches> Tile(const OpView& op, const KernelRequest&) {
-    return PixelsLaunch(op, kOf(op));
+  static Result<Launches> Tile(const OpView& op, const KernelRequest& request) {
+    return PixelsLaunch(op, request, kOf(op));
   }
   static Result<Launches> General(const OpView& op, const KernelRequest& request) {
     return ConvolutionLaunch(op, request, kOf(op));
@@ -288,9 +299,9 @@ struct ConvolutionOp {
   static Result<KernelOffer> Accepts(const OpView& op, const KernelRequest& request) {
     return kAccepts(op, request, kOf(op));
   }
-  template <Result<Launches> (*kMake)(const OpView&, const Convolution&)>
-  static Result<Launches> Make(const OpView& op, const KernelRequest&) {
-    return kMake(op, kOf(op));
+  template <Result<Launches> (*kMake)(const OpView&, const KernelRequest&, const Convolution&)>
+  static Result<Launches> Make(const OpView& op, const KernelRequest& request) {
+    return kMake(op, request, kOf(op));
   }
   static constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
   using Dot = Bytes<true>;

@@ -25,6 +25,8 @@ struct BackendOptions {
   /// Kernels as for a CPU, whatever the device says that it is. For tests: simulators call
   /// themselves GPUs.
   bool as_cpu = false;
+  /// Register tiles as for a CPU with AVX2, and no instructions beyond it. For tests.
+  bool as_avx2 = false;
   /// Uses `cache_dir` also where the driver keeps compiled programs itself, as PoCL does. For
   /// tests.
   bool cache_even_if_driver_does = false;

@@ -195,8 +195,10 @@ class Emitter {
     const KernelSources* const own =
         group.converts() ? nullptr
                          : kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make));
+    const bool shares = group.offer.stores_once && !group.converts();
+    const bool pointwise = !group.converts() && op.def().pointwise != nullptr;
     auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own,
-                                     {group.out, group.range});
+                                     {group.out, group.range, shares, shares && pointwise});
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);
@@ -308,6 +310,7 @@ class Emitter {
         arg.index = result_.plan.constants.size();
         Constant c;
         c.data = o.data;
+        if (o.fill) c.fill = o.fill, c.fill_bytes = o.bytes;
         result_.plan.constants.push_back(std::move(c));
         break;
       }

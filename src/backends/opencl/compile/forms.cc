@@ -67,6 +67,7 @@ class Chooser {
   void Decide(size_t g) {
     Group& group = unit_.groups[g];
     for (const Choice& c : choices_[g]) {
+      if (wishes_.First(*group.kernel) && !wishes_.First(*c.kernel)) break;
       size_t there = 0, missing = 0;
       for (size_t i = 0; i < group.op.num_inputs(); ++i) {
         const TensorView t = group.op.in(i);

@@ -53,6 +53,8 @@ std::vector<const KernelCandidate*> InOrder(const OpView& op, const Wishes& wish
   std::vector<const KernelCandidate*> order;
   for (const KernelCandidate* candidate : tuning.InOrder(op))
     if (wishes.Want(*candidate)) order.push_back(candidate);
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const auto* candidate) { return wishes.First(*candidate); });
   return order;
 }
 
@@ -63,8 +65,12 @@ Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op
   if (!wishes.Want(candidate)) return Status::Error(Code::kUnsupported, "only in relaxed mode");
   if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
   TIMCL_TRY(CheckForms(candidate, op));
-  if (candidate.accepts == nullptr) return candidate.offer;
-  return candidate.accepts(op, {caps, candidate.in, candidate.out, wishes.relaxed});
+  KernelOffer offer = candidate.offer;
+  if (candidate.accepts != nullptr) {
+    TIMCL_ASSIGN(offer, candidate.accepts(op, {caps, candidate.in, candidate.out, wishes.relaxed}));
+  }
+  offer.pays_for_forms = offer.pays_for_forms || wishes.First(candidate);
+  return offer;
 }
 
 Result<Launches> MakeLaunches(const KernelCandidate& candidate, const KernelOffer& offer,

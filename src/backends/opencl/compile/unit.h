@@ -24,12 +24,16 @@ struct Wishes {
   /// Names of candidates that are not asked: CompileOption::SetOption("opencl", "without_kernels",
   /// "winograd,tile").
   std::set<std::string, std::less<>> without = {};
+  /// Names of candidates that are asked first, and taken wherever they accept:
+  /// CompileOption::SetOption("opencl", "first_kernels", "blocks").
+  std::set<std::string, std::less<>> first = {};
   bool relaxed = false;  // see KernelRequest
   /// Which candidates are asked first: CompileOption::SetOption("opencl", "tuning", ...). Null: in
   /// the order of the definition.
   std::shared_ptr<const Tuning> tuning = {};
   /// Whether the candidate is asked at all.
   bool Want(const KernelCandidate& candidate) const { return relaxed || !candidate.bf16; }
+  bool First(const KernelCandidate& candidate) const { return first.count(candidate.name) != 0; }
 };
 /// The candidates of an op in the order in which they are asked.
 std::vector<const KernelCandidate*> InOrder(const OpView& op, const Wishes& wishes);
@@ -131,6 +135,10 @@ void Alias(Unit* unit);
 /// can lie in the whole from the start (OpDef::pieces).
 void PlacePieces(const DeviceCaps& caps, Unit* unit);
 
+/// A result takes the memory of a tensor that its kernel reads element by element
+/// (KernelOffer::stores_once) and nobody reads later: a residual, say. Returns how many do.
+size_t PlaceInPlace(Unit* unit);
+
 /// The text of one kernel function before it is put into a program.
 struct Variant {
   std::string text;     // kernels::VariantText::text, or the user's source with its prelude
@@ -149,12 +157,17 @@ struct Emitted {
   std::vector<Variant> variants;  // Launch::variant counts these
   std::map<int, std::string> kernel_of;
   std::map<int, std::vector<std::string>> refused;
-  size_t bf16 = 0;  // ops whose kernels multiply in bfloat16
+  size_t bf16 = 0;      // ops whose kernels multiply in bfloat16
+  size_t in_place = 0;  // results where a tensor lay
 };
 /// Asks each kernel for its launches, writes their texts, and packs what lives inside the
 /// partition. A kernel that refuses here is noted in unit->refusals.
 Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources,
                      const Wishes& wishes = {});
+
+/// Gives packed data memory of the plan's own, to be written by plan->packing; with a joined plan,
+/// all that it reads, side by side in one memory for both plans.
+Status PlaceConstants(PartitionPlan* plan, PartitionPlan* joined = nullptr);
 
 /// Puts the variants of one graph's partitions into programs: all built-in ones into one, sorted,
 /// so that its text (which is what caches know it by) depends on the graph alone and not on the

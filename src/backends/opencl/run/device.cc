@@ -80,21 +80,24 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
   caps.shared_memory = caps.is_cpu && device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() == CL_TRUE;
   caps.buffer_alignment =
       std::max<size_t>(128, device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8);
+  const cl_uint floats = device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>();
 #if defined(__x86_64__) || defined(__i386__)
+  // AVX-512 doubled both.
+  caps.vector_floats = floats >= 16 ? 16 : floats >= 8 ? 8 : 4;
+  caps.vector_registers = floats >= 16 ? 32 : 16;
   // A CPU device is this machine's own CPU, so the architecture of the build is that of the device.
-  caps.register_tiles_pay =
-      e.pocl && caps.is_cpu && device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 8;
+  caps.register_tiles_pay = e.pocl && caps.is_cpu && floats >= 8;
+#else
+  caps.vector_floats = 4;  // NEON
 #endif
 #if defined(__x86_64__)
   // 16 floats: PoCL compiles for AVX-512, so that its registers can be named. A device of another
   // machine would be called remote.
   caps.dot_product_u8s8 = caps.register_tiles_pay && !Contains(caps.name, "remote") &&
-                          device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 16 &&
-                          __builtin_cpu_supports("avx512vnni") &&
+                          floats >= 16 && __builtin_cpu_supports("avx512vnni") &&
                           __builtin_cpu_supports("avx512bw");
   caps.dot_product_bf16 = caps.register_tiles_pay && !Contains(caps.name, "remote") &&
-                          device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>() >= 16 &&
-                          __builtin_cpu_supports("avx512bf16");
+                          floats >= 16 && __builtin_cpu_supports("avx512bf16");
 #endif
 
   if (device.getInfo<CL_DEVICE_AVAILABLE>() != CL_TRUE) {

@@ -241,6 +241,7 @@ Status PartitionKernel::Rehearse() {
       TIMCL_TRY(ClStatus(steps_[i].kernel.setArg(b.index, sizeof memory, &memory), "clSetKernelArg",
                          launch.label));
     }
+    TIMCL_TRY(SetAmounts(i, true));
     TIMCL_TRY(ClStatus(
         clEnqueueNDRangeKernel(queue(), step.kernel(), launch.dims, nullptr, global.data(),
                                step.has_local ? step.local.data() : nullptr, 0, nullptr, nullptr),
@@ -249,6 +250,21 @@ Status PartitionKernel::Rehearse() {
   TIMCL_TRY(session_->Finish());
   for (Binding& b : bindings_) {
     if (IsResult(b)) TIMCL_TRY(Bind(&b));
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) TIMCL_TRY(SetAmounts(i, false));
+  return Status();
+}
+
+Status PartitionKernel::SetAmounts(size_t index, bool none) {
+  const Launch& launch = plan_->launches[index];
+  constexpr decltype(Arg::value) kNone{};
+  for (size_t k = 0; k < launch.args.size(); ++k) {
+    const Arg& arg = launch.args[k];
+    if (!arg.is_amount) continue;
+    const auto& value = none ? kNone : arg.value;
+    TIMCL_TRY(
+        ClStatus(steps_[index].kernel.setArg(static_cast<cl_uint>(k), arg.bytes, value.data()),
+                 "clSetKernelArg", launch.label));
   }
   return Status();
 }
@@ -456,6 +472,11 @@ Status PartitionKernel::EnqueueAll() {
     }
   }
   return copies ? ReadOutputs() : Status();
+}
+
+bool PartitionKernel::Moved() {
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [](const Watched& w) { return w.mirror->Follow() != w.generation; });
 }
 
 Status PartitionKernel::Execute() {

@@ -36,6 +36,8 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   /// Enqueues all launches and returns.
   Status Execute() override;
   Status Wait() override { return session_->Finish(); }
+  /// Whether memory lies elsewhere than at the last Execute.
+  bool Moved();
   /// Each launch and each copy by the device's clock.
   Status Profile(std::vector<kernel::Timing>* timings) override;
   const void* SyncDomain() const override { return session_.get(); }
@@ -80,6 +82,9 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   Status CopyStage(const Binding& binding, bool in);
   /// Has the driver compile now what it would compile when it first runs.
   Status Rehearse();
+  /// Sets the arguments that say how much there is to do, to 0 if `none`: a rehearsal of all steps
+  /// of a network in one kernel would take as long as several Runs.
+  Status SetAmounts(size_t launch, bool none);
   /// Memory outside of the partition that a launch writes, and not by way of a stage.
   bool IsResult(const Binding& binding) const;
   Status EnqueueAll();

@@ -14,20 +14,20 @@
 namespace tim::vx::opencl {
 namespace {
 
-/// Ten chains of multiply-adds hide the latency of one (4 cycles, two per cycle); what a work-item
-/// reads it copies, so traffic counts twice.
+/// CHAINS of multiply-adds, as many as the registers hold, hide the latency of one (4 cycles, two
+/// per cycle); what a work-item reads it copies, so traffic counts twice.
 constexpr char kSource[] = R"(
 kernel void peak_fma(global float* out, int steps, float m, float c) {
-  float16 a[10];
+  float16 a[CHAINS];
 #pragma unroll
-  for (int i = 0; i < 10; ++i) a[i] = (float16)(out[get_global_id(0)] + i);
+  for (int i = 0; i < CHAINS; ++i) a[i] = (float16)(out[get_global_id(0)] + i);
   for (int s = 0; s < steps; ++s) {
 #pragma unroll
-    for (int i = 0; i < 10; ++i) a[i] = fma(a[i], (float16)m, (float16)c);
+    for (int i = 0; i < CHAINS; ++i) a[i] = fma(a[i], (float16)m, (float16)c);
   }
   float16 sum = 0;
 #pragma unroll
-  for (int i = 0; i < 10; ++i) sum += a[i];
+  for (int i = 0; i < CHAINS; ++i) sum += a[i];
   float8 half_sum = sum.lo + sum.hi;
   float4 quarter = half_sum.lo + half_sum.hi;
   out[get_global_id(0)] = quarter.x + quarter.y + quarter.z + quarter.w;
@@ -71,6 +71,8 @@ kernel void peak_copy(global const float16* from, global float16* to, int steps,
 }
 )";
 constexpr double kLanes = 16, kChains = 10;
+/// Of peak_fma where registers hold 8 vectors of 16 floats (AVX2, NEON).
+constexpr uint32_t kFewChains = 6;
 
 class Meter {
  public:
@@ -82,9 +84,10 @@ class Meter {
     queue_ = cl::CommandQueue(device_.context(), device_.entry().device,
                               cl_command_queue_properties{0}, &error);
     TIMCL_TRY(ClStatus(error, "clCreateCommandQueue", caps.name));
+    const uint32_t chains = caps.vectors_of_16() < 32 ? kFewChains : static_cast<uint32_t>(kChains);
     const std::string source =
-        fmt::format("#define DOT {}\n#define PAIRS {}\n{}", caps.dot_product_u8s8 ? 1 : 0,
-                    caps.dot_product_bf16 ? 1 : 0, kSource);
+        fmt::format("#define DOT {}\n#define PAIRS {}\n#define CHAINS {}\n{}",
+                    caps.dot_product_u8s8 ? 1 : 0, caps.dot_product_bf16 ? 1 : 0, chains, kSource);
     program_ = cl::Program(device_.context(), source, false, &error);
     TIMCL_TRY(ClStatus(error, "clCreateProgramWithSource", "peaks"));
     TIMCL_TRY(ClStatus(program_.build({device_.entry().device}, "-cl-std=CL1.2"), "clBuildProgram",
@@ -92,7 +95,7 @@ class Meter {
     // A CPU wants few work-items with much to do, anything else very many.
     const size_t items = caps.is_cpu ? caps.compute_units : size_t{caps.compute_units} * 1024;
     const size_t local = caps.is_cpu ? 1 : std::min<size_t>(64, caps.max_work_group);
-    TIMCL_ASSIGN(peaks->flops, Arithmetic("peak_fma", items, local, 2 * kLanes * kChains));
+    TIMCL_ASSIGN(peaks->flops, Arithmetic("peak_fma", items, local, 2 * kLanes * chains));
     if (caps.dot_product_u8s8) {
       TIMCL_ASSIGN(peaks->byte_flops, Arithmetic("peak_dot", items, local, 8 * kLanes * kChains));
     }

@@ -12,8 +12,8 @@ uint64_t BytesOf(const Launch& launch, const PartitionPlan& plan) {
     if (arg.kind == Arg::Kind::kScalar || arg.kind == Arg::Kind::kLocal) continue;
     if (arg.type.dtype != DataType::UNKNOWN) {
       once = arg.type.bytes();
-    } else if (arg.kind == Arg::Kind::kConstant && plan.constants[arg.index].data != nullptr) {
-      once = plan.constants[arg.index].data->size();
+    } else if (arg.kind == Arg::Kind::kConstant) {
+      once = plan.constants[arg.index].bytes();
     }
     const bool changes = arg.kind != Arg::Kind::kConstant && arg.writes;
     bytes += (arg.reads ? once : 0) + (changes ? once : 0);

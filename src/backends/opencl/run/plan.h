@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tim/vx/backend.h"
@@ -49,6 +51,8 @@ struct Arg {
   Kind kind = Kind::kScalar;
   size_t index = 0, offset = 0, bytes = 0;
   std::array<std::byte, 128> value{};  // the largest type of OpenCL C is double16
+  /// A number that says how much there is to do: a launch with 0 does nothing.
+  bool is_amount = false;
   /// What the kernel does with memory that it is given.
   bool reads = true, writes = true;
   /// kPersistent: no other value lies directly before it.
@@ -80,7 +84,23 @@ struct Constant {
   std::shared_ptr<const kernel::Memory> memory;  // a graph constant's storage
   std::shared_ptr<const std::vector<std::byte>> data;
   TensorType type;
+  /// Instead of both, until PlaceConstants gives it memory: Operand::fill and its bytes.
+  std::function<void(std::byte*)> fill = {};
+  size_t fill_bytes = 0;
+  /// Of a joined plan, likewise: the constants of the separate one, each with its first byte.
+  std::vector<std::pair<size_t, size_t>> parts = {};
+
+  size_t bytes() const { return memory ? memory->bytes() : data ? data->size() : fill_bytes; }
 };
+
+/// When helpers are launched (run/helpers.h).
+struct HelperRules {
+  uint32_t close_runs = 4;  // after so many Runs that follow each other closely
+  uint32_t work_us = 0;     // what a Run takes without them, about
+  bool always = false;      // whatever they cost and whoever else computes
+};
+
+class Packing;
 
 struct PartitionPlan {
   /// Partitions of one graph share their programs.
@@ -100,6 +120,12 @@ struct PartitionPlan {
   bool zero_persistent = false;
   /// The launches that this plan's only one does as well; null: it is as they are.
   std::shared_ptr<const PartitionPlan> separate = {};
+  /// Beside a plan for the caller's thread: one launch of helpers on the main device, over the same
+  /// memory.
+  std::shared_ptr<const PartitionPlan> helpers = {};
+  HelperRules helper_rules = {};
+  /// What is still to be written to the memory of constants; null: nothing.
+  std::shared_ptr<Packing> packing = {};
 };
 
 /// Bytes of the operands that a launch reads and writes.
