@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tim/vx/pointwise.h"
 
@@ -48,6 +49,18 @@ struct PreluAttrs {
 
 void PlainCases(CaseMaker& make) { UnaryCases(make, {MakeAttrs(NoAttrs{})}); }
 void WideCases(CaseMaker& make) { UnaryCases(make, {MakeAttrs(NoAttrs{})}, {-9, 9}); }
+/// Also around the limits of the vector forms and the steps of their tables, and far beyond.
+void SaturatingCases(CaseMaker& make) {
+  WideCases(make);
+  const double inf = std::numeric_limits<double>::infinity();
+  make.Of(NoAttrs{})
+      .In(cases::F32({37}))
+      .Values({-inf,   -3e38,  -104, -89.1, -88.9, -88.5, -87.4,  -87.2,  -40,    -17,
+               -9.2,   -9.05,  -8.1, -7.9,  -7.8,  -7.7,  -0.376, -0.374, -0.126, -0.124,
+               -1e-20, -1e-40, 0,    -0.0,  1e-40, 1e-20, 0.011,  0.124,  0.126,  1,
+               7.7,    7.8,    9.2,  17,    89,    3e38,  inf})
+      .Note("limits, tiny and large numbers");
+}
 
 // Where a result tends to 0, the exponential leaves the range of float32 before the result does.
 constexpr double kTiny = 1e-36;
@@ -78,12 +91,12 @@ TIMCL_POINTWISE(
 TIMCL_POINTWISE(Tanh, NoAttrs, "input", Tolerance::Ulp(6, 1),
                 Pointwise("TANH(x)", []<class T>(T x, T, T, P) {
                   return std::tanh(x);
-                }).Cases(PlainCases));
+                }).Cases(SaturatingCases));
 
 TIMCL_POINTWISE(Sigmoid, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
                 Pointwise("SIGMOID(x)", []<class T>(T x, T, T, P) {
                   return T(1) / (T(1) + std::exp(-x));
-                }).Cases(WideCases));
+                }).Cases(SaturatingCases));
 
 TIMCL_POINTWISE(Swish, NoAttrs, "input", Tolerance::Ulp(8, 1, kTiny),
                 Pointwise("x * SIGMOID(x)", []<class T>(T x, T, T, P) {

@@ -91,6 +91,11 @@ void BlockCases(CaseMaker& make) {
   };
   Conv2dAttrs a;
   for (int64_t pixels : {1, 6, 14, 27, 29}) add(a, {pixels, 1, 21, 2}, {1, 1, 21, 35}, "a line");
+  // conv_point.cl: 33 tiles of 14 pixels or 35 of 16, two by two, the last one cut.
+  for (int64_t pixels : {449, 550}) {
+    for (int64_t channels : {16, 31, 35})
+      add(a, {pixels, 1, 21, 2}, {1, 1, 21, channels}, "a line of many tiles");
+  }
   for (int64_t size : {5, 7, 10, 13}) {
     const Shape x = {size, size, 20, 1};
     add(a, x, {1, 1, 20, 70}, "1x1, tiles of 64 channels");

@@ -53,6 +53,10 @@ struct Tile {
 constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
                            {10, 2, 1.03}, {5, 4, 1.06}, {16, 1, 1.30}};
 
+/// What conv_point.cl takes, which reads whole tiles only.
+bool IsPointLine(const Plane& p, const Tile& t) {
+  return IsLine(p) && p.y.in == 1 && p.y.front == 0 && p.x.in == p.ow && p.ow >= t.mx;
+}
 /// For registers that hold 8 vectors of 16 floats: AVX2 (16 of 8) and NEON (32 of 4).
 constexpr Tile kSmallTiles[] = {{6, 1, 1.00}, {5, 1, 1.02}, {4, 1, 1.10}};
 bool IsSmall(const DeviceCaps& caps) { return caps.vectors_of_16() < 32; }
@@ -158,17 +162,28 @@ Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
                               const Convolution& c) {
   const Plane p = PlaneOf(op, c);
   const Tile tile = ChooseTile(p, c.out_channels, c.used * p.x.size * p.y.size, request.caps);
-  const bool step = p.x.stride == p.y.stride && p.x.stride <= 2;
+  int64_t tiles = DivideUp(p.ow, tile.mx) * p.oh;
   KernelSpec spec;
-  spec.source = "conv_block.cl";
-  spec.entry = "conv_block";
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
                    PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
-  spec.sizes = PlaneSizes(p, c);
-  spec.defines = {{"MX", tile.mx}, {"MY", 1}, {"NV", tile.nv}, {"STRIDE", step ? p.x.stride : 0}};
+  spec.defines = {{"MX", tile.mx}, {"NV", tile.nv}};
+  if (IsPointLine(p, tile)) {
+    // Several tiles per work-item, while enough of them are left for all cores.
+    constexpr int64_t kMostTiles = 8, kLeastItems = 16;
+    const int64_t run = std::clamp<int64_t>(tiles / kLeastItems, 1, kMostTiles);
+    tiles = DivideUp(tiles, run);
+    spec.source = "conv_point.cl";
+    spec.entry = "conv_point";
+    spec.sizes = {{"PIXELS", p.ow}, {"IC", c.used}, {"OC", c.out_channels}, {"RUN", run}};
+  } else {
+    const bool step = p.x.stride == p.y.stride && p.x.stride <= 2;
+    spec.source = "conv_block.cl";
+    spec.entry = "conv_block";
+    spec.sizes = PlaneSizes(p, c);
+    spec.defines.emplace_back("STRIDE", step ? p.x.stride : 0);
+  }
   spec.dims = 3;
-  spec.global =
-      Grid(DivideUp(p.ow, tile.mx) * p.oh, DivideUp(c.out_channels, tile.columns()), c.images);
+  spec.global = Grid(tiles, DivideUp(c.out_channels, tile.columns()), c.images);
   spec.flops = FlopsOf(op, c);
   return Launches{spec};
 }
@@ -220,8 +235,10 @@ Result<KernelOffer> AcceptsStem(const OpView& op, const KernelRequest& request,
 Result<Launches> StemLaunch(const OpView& op, const KernelRequest& request, const Convolution& c) {
   const Shape& y = op.out(0).shape();
   const Plane p = {c.axes[0], c.axes[1], y[0], y[1]};
+  // Few shapes, as of kTiles.
   const Tile tile = IsSmall(request.caps)             ? Tile{6, 1, 1}
                     : c.out_channels <= kChannelBlock ? Tile{16, 1, 1}
+                    : p.ow <= 5                       ? Tile{5, 4, 1}
                                                       : Tile{14, 2, 1};
   KernelSpec spec;
   spec.source = "conv_stem.cl";
@@ -287,10 +304,12 @@ Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
   const Window &x = c.axes[0], &y = c.axes[1];
   const Strip strip = StripOf(op, c, request.caps);
   const int64_t blocks = DivideUp(c.channels, kChannelBlock);
-  // Many rows per work-item share the weights; enough work-items keep all cores busy.
-  int64_t rows = DivideUp(out[1], strip.my) * strip.my;
+  // Many rows per work-item share the weights; enough work-items keep all cores busy, and enough of
+  // them down the image let each core stay with the rows that it has in its cache.
+  constexpr int64_t kStrips = 8, kLeastItems = 32;
+  int64_t rows = DivideUp(DivideUp(out[1], kStrips), strip.my) * strip.my;
   if (strip.stride == 0) rows = 1;
-  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < 32)
+  while (rows > strip.my && blocks * c.images * DivideUp(out[1], rows) < kLeastItems)
     rows = DivideUp(rows / 2, strip.my) * strip.my;
   KernelSpec spec;
   spec.source = "depthwise_block.cl";

@@ -1,17 +1,20 @@
-// Plans of one launch, whose work-groups wait for each other's finished work: with a worker that is
-// held up, with more graphs than cores, on a single core, and with a process that is killed on the
-// way.
+// Plans whose work-groups wait for each other's finished work, in one launch or as helpers of the
+// caller's thread: with a worker that is held up, with more graphs than cores, on a single core,
+// and with a process that is killed on the way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +24,7 @@
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/pool2d.h"
+#include "tim/vx/profile.h"
 
 namespace tim::vx::test {
 namespace {
@@ -38,14 +42,25 @@ std::vector<float> Numbers(size_t count, int seed) {
   return v;
 }
 
+/// How the launches of a network become one.
+enum class Form { kApart, kJoined, kHelped, kHelpedAtTimes };
+
+CompileOption OptionsOf(Form form) {
+  CompileOption options;
+  const bool in_caller = form == Form::kHelped || form == Form::kHelpedAtTimes;
+  options.SetOption("opencl", "inline", in_caller ? "on" : "off");
+  if (form == Form::kHelped) options.SetOption("opencl", "helpers", "on");
+  if (form == Form::kApart) options.SetOption("opencl", "one_kernel", "off");
+  return options;
+}
+
 /// Four convolutions, each of which needs all of the one before; a residual sum; a pooling.
 struct Network {
   GraphPtr graph;
   TensorPtr x, y;
-  explicit Network(const std::shared_ptr<Context>& context, bool joined = true) {
-    CompileOption options;
-    if (!joined) options.SetOption("opencl", "one_kernel", "off");
-    graph = context->CreateGraph(options);
+  Form form;
+  Network(const std::shared_ptr<Context>& context, Form wanted) : form(wanted) {
+    graph = context->CreateGraph(OptionsOf(form));
     x = Input(graph, {kSide, kSide, kChannels, 1});
     y = Output(graph, {kSide / 2, kSide / 2, kChannels, 1});
     TensorPtr at = x;
@@ -74,7 +89,8 @@ struct Network {
   std::string WhyNotJoined() const {
     if (!graph->Compile()) return graph->LastStatus().message();
     const std::string& note = graph->Report().parts.at(0).note;
-    return note.find("launches in one kernel") != std::string::npos ? "" : "not joined: " + note;
+    const char* const words = form == Form::kJoined ? "launches in one kernel" : "helper";
+    return note.find(words) != std::string::npos ? "" : "not joined: " + note;
   }
   std::vector<float> Run(int seed) {
     Write(x, Numbers(kSide * kSide * kChannels, seed));
@@ -85,7 +101,7 @@ struct Network {
 
 /// What the launches one by one give.
 std::vector<std::vector<float>> Wanted(const std::shared_ptr<Context>& context, int seeds) {
-  Network apart(context, false);
+  Network apart(context, Form::kApart);
   std::vector<std::vector<float>> results;
   for (int seed = 0; seed < seeds; ++seed) results.push_back(apart.Run(seed));
   return results;
@@ -96,6 +112,7 @@ std::vector<std::vector<float>> Wanted(const std::shared_ptr<Context>& context, 
 class Delayer {
  public:
   explicit Delayer(std::chrono::microseconds pause) {
+    held_up = 0;
     pause_us = static_cast<unsigned>(pause.count());
     struct sigaction action {};
     action.sa_handler = [](int) {
@@ -134,20 +151,20 @@ class Delayer {
 std::atomic<int> Delayer::held_up{0};
 std::atomic<unsigned> Delayer::pause_us{0};
 
-class JoinedPlan : public ::testing::Test {
+class JoinedPlan : public ::testing::TestWithParam<Form> {
  protected:
   void SetUp() override {
     if (!HasOpenCl()) GTEST_SKIP() << "no OpenCL device is used";
     // The device may have one core, or be no CPU.
-    if (const std::string why = Network(SharedContext()).WhyNotJoined(); !why.empty())
+    if (const std::string why = Network(SharedContext(), GetParam()).WhyNotJoined(); !why.empty())
       GTEST_SKIP() << why;
   }
 };
 
-TEST_F(JoinedPlan, AWorkerThatIsHeldUp) {
+TEST_P(JoinedPlan, AWorkerThatIsHeldUp) {
   constexpr int kSeeds = 3;
   const auto wanted = Wanted(SharedContext(), kSeeds);
-  Network joined(SharedContext());
+  Network joined(SharedContext(), GetParam());
   ASSERT_EQ(joined.WhyNotJoined(), "");
   const Delayer delayer(3ms);
   // The delayer counts: what is tested happened.
@@ -156,7 +173,7 @@ TEST_F(JoinedPlan, AWorkerThatIsHeldUp) {
   EXPECT_GE(Delayer::held_up, 20);
 }
 
-TEST_F(JoinedPlan, MoreGraphsThanCores) {
+TEST_P(JoinedPlan, MoreGraphsThanCores) {
   constexpr int kRounds = 25;
   const size_t graphs = 3 * std::max(2u, std::thread::hardware_concurrency());
   const auto wanted = Wanted(SharedContext(), kRounds);
@@ -164,7 +181,7 @@ TEST_F(JoinedPlan, MoreGraphsThanCores) {
   std::vector<std::thread> threads;
   for (size_t g = 0; g < graphs; ++g) {
     threads.emplace_back([&, g] {
-      Network network(SharedContext());
+      Network network(SharedContext(), GetParam());
       std::string all = network.WhyNotJoined();
       for (int i = 0; i < kRounds && all.empty(); ++i) {
         const int seed = (i + static_cast<int>(g)) % kRounds;
@@ -179,7 +196,7 @@ TEST_F(JoinedPlan, MoreGraphsThanCores) {
 
 /// All threads on the first of the CPUs that the process has: workers run one after the other, in
 /// slices of time.
-TEST_F(JoinedPlan, OnOneCore) {
+TEST_P(JoinedPlan, OnOneCore) {
   cpu_set_t all, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   CPU_ZERO(&one);
@@ -190,7 +207,7 @@ TEST_F(JoinedPlan, OnOneCore) {
       sched_setaffinity(std::stoi(task.path().filename()), sizeof set, &set);
   };
   const auto wanted = Wanted(SharedContext(), 4);
-  Network joined(SharedContext());
+  Network joined(SharedContext(), GetParam());
   ASSERT_EQ(joined.WhyNotJoined(), "");
   set_all(one);
   for (int round = 0; round < 40; ++round) EXPECT_EQ(joined.Run(round % 4), wanted[round % 4]);
@@ -198,12 +215,12 @@ TEST_F(JoinedPlan, OnOneCore) {
 }
 
 /// Nothing that the killed one left (files of caches, locks) keeps the next one from its work.
-TEST_F(JoinedPlan, AProcessKilledOnTheWay) {
+TEST_P(JoinedPlan, AProcessKilledOnTheWay) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, as a fork has no driver
   for (const auto pause : {5ms, 40ms}) {
     EXPECT_EXIT(
         {
-          Network joined(SharedContext());
+          Network joined(SharedContext(), GetParam());
           joined.Run(0);
           std::thread([pause] {
             std::this_thread::sleep_for(pause);
@@ -213,9 +230,116 @@ TEST_F(JoinedPlan, AProcessKilledOnTheWay) {
         },
         ::testing::KilledBySignal(SIGKILL), "");
   }
-  Network joined(SharedContext());
+  Network joined(SharedContext(), GetParam());
   ASSERT_EQ(joined.WhyNotJoined(), "");
   EXPECT_EQ(joined.Run(3), Wanted(SharedContext(), 4)[3]);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, JoinedPlan, ::testing::Values(Form::kJoined, Form::kHelped),
+                         [](const auto& form) {
+                           return form.param == Form::kHelped ? "Helped" : "Joined";
+                         });
+
+/// Helpers stay from Run to Run, so these are about what happens between two of them.
+class HelpedPlan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasOpenCl()) GTEST_SKIP() << "no OpenCL device is used";
+    if (const std::string why = Network(SharedContext(), Form::kHelped).WhyNotJoined();
+        !why.empty())
+      GTEST_SKIP() << why;
+  }
+};
+
+TEST_F(HelpedPlan, OneRunAfterTheOtherAndPauses) {
+  constexpr int kSeeds = 5;
+  const auto wanted = Wanted(SharedContext(), kSeeds);
+  // The second one is as it is without the option: they come after a few Runs, if they are of use.
+  for (const Form form : {Form::kHelped, Form::kHelpedAtTimes}) {
+    Network network(SharedContext(), form);
+    ASSERT_EQ(network.WhyNotJoined(), "");
+    for (int round = 0; round < 3000; ++round) {
+      ASSERT_EQ(network.Run(round % kSeeds), wanted[round % kSeeds]) << round;
+      // Some helpers are there, some are about to leave, some have left.
+      if (round % 100 == 99) std::this_thread::sleep_for(std::chrono::microseconds(round % 700));
+    }
+  }
+}
+
+/// What lies elsewhere in the next Run is not read, or written, where it was.
+TEST_F(HelpedPlan, MemoryThatMoves) {
+  constexpr size_t kCount = kSide * kSide * kChannels;
+  auto graph = SharedContext()->CreateGraph(OptionsOf(Form::kHelped));
+  alignas(64) static std::array<std::array<float, kCount>, 2> in;
+  alignas(64) static std::array<std::array<float, kCount>, 3> out;
+  for (int i = 0; i < 2; ++i) std::ranges::copy(Numbers(kCount, i), in[i].begin());
+  const ShapeType shape = {kSide, kSide, kChannels, 1};
+  auto x = graph->CreateIOTensor(TensorSpec(DataType::FLOAT32, shape, TensorAttribute::INPUT),
+                                 in[0].data());
+  auto y = graph->CreateIOTensor(TensorSpec(DataType::FLOAT32, shape, TensorAttribute::OUTPUT),
+                                 out[0].data());
+  std::vector<float> weights(kChannels * kChannels);
+  for (size_t c = 0; c < kChannels; ++c) weights[c * (kChannels + 1)] = 2;
+  TensorPtr at = x;
+  for (int layer = 0; layer < 2; ++layer) {
+    auto twice = Between(graph);
+    graph
+        ->CreateOperation<ops::Conv2d>(PadType::SAME, std::array<uint32_t, 2>{1, 1},
+                                       std::array<uint32_t, 2>{1, 1})
+        ->BindInputs({at, Constant(graph, {1, 1, kChannels, kChannels}, weights)})
+        .BindOutput(twice);
+    at = twice;
+  }
+  Bind<ops::Add>(graph, {at, x}, {y});
+  ASSERT_TRUE(graph->Compile()) << graph->LastStatus().message();
+  ASSERT_THAT(graph->Report().parts.at(0).note, HasSubstr("with a helper"));
+  for (size_t round = 0; round < 300; ++round) {
+    const size_t from = round % 2, to = round % 3;
+    void* before = nullptr;
+    ASSERT_TRUE(x->SwapHandle(in[from].data(), false, &before));
+    ASSERT_TRUE(y->SwapHandle(out[to].data(), false, &before));
+    ASSERT_TRUE(graph->Run()) << graph->LastStatus().message();
+    for (size_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(out[to][i], 4 * in[from][i] + in[from][i]) << round << " " << i;
+    out[(round + 1) % 3].fill(0);
+    // Until a helper is there when the memory changes.
+    for (int run = 0; run < 12; ++run) ASSERT_TRUE(graph->Run()) << graph->LastStatus().message();
+  }
+}
+
+/// Helpers of one graph do not keep another one on the main device from its work, nor the profile.
+TEST_F(HelpedPlan, BesideOthers) {
+  constexpr int kSeeds = 3;
+  const auto wanted = Wanted(SharedContext(), kSeeds);
+  Network joined(SharedContext(), Form::kJoined), helped(SharedContext(), Form::kHelped);
+  ASSERT_EQ(joined.WhyNotJoined(), "");
+  ASSERT_EQ(helped.WhyNotJoined(), "");
+  for (int round = 0; round < 60; ++round) {
+    EXPECT_EQ(helped.Run(round % kSeeds), wanted[round % kSeeds]);
+    EXPECT_EQ(joined.Run(round % kSeeds), wanted[round % kSeeds]);
+    if (round % 20 == 7) {
+      EXPECT_GT(helped.graph->Profile(1).ops.size(), 4u);
+    } else if (round % 20 == 13) {
+      EXPECT_TRUE(helped.graph->Compile());
+    }
+  }
+}
+
+/// A child of fork() has no helpers to send away.
+TEST_F(HelpedPlan, AChildOfAFork) {
+  auto helped = std::make_unique<Network>(SharedContext(), Form::kHelped);
+  ASSERT_EQ(helped->WhyNotJoined(), "");
+  helped->Run(0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    helped.reset();
+    _exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  EXPECT_EQ(helped->Run(1), Wanted(SharedContext(), 2)[1]);
 }
 
 }  // namespace

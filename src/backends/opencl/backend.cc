@@ -33,8 +33,8 @@ void Dump(const std::string& path, const std::string& text) {
 }
 
 /// CompileOption::SetOption("opencl", name, "off") leaves a step of the compiler out:
-/// private_layouts, alias, pieces, in_place, one_kernel. "inline" is on or off for a graph,
-/// whatever its size.
+/// private_layouts, alias, pieces, in_place, one_kernel, helpers. "inline" is on or off for a
+/// graph, whatever its size, and "helpers" may be on.
 bool Enabled(const CompileEnv& env, const char* name) {
   const auto it = env.options.find(name);
   return it == env.options.end() || it->second != "off";
@@ -100,12 +100,12 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
     if (!tuning_warning_.empty()) units->warnings.push_back(tuning_warning_);
-    std::string why;
-    bool run_inline = false;
+    Place place;
     if (inline_) {
-      TIMCL_ASSIGN(run_inline, ChooseInline(parts, env, &why));
+      TIMCL_ASSIGN(place, ChooseInline(parts, env));
     }
-    TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, units, &emitted));
+    const auto& [run_inline, helpers, rules, why] = place;
+    TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, 1 + helpers, units, &emitted));
     std::vector<Emitted*> all;
     for (Emitted& one : emitted) all.push_back(&one);
     std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
@@ -124,10 +124,19 @@ class OpenClBackend : public Backend {
         note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
       if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, caps));
       if (!join || launches < 2) continue;
-      auto plan = Join(emitted[i], options_.kernel_dir, workers);
+      auto plan = helpers > 0 ? JoinWithHelpers(emitted[i], options_.kernel_dir, helpers)
+                              : Join(emitted[i], options_.kernel_dir, workers);
+      if (helpers > 0 && plan.status().code() == Code::kUnsupported) {
+        note("no helpers: " + plan.status().detail());
+        plan = Join(emitted[i], options_.kernel_dir);
+      }
       if (plan.ok()) {
         joined[i] = std::make_shared<PartitionPlan>(std::move(*plan));
+        joined[i]->helper_rules = rules;
         note(fmt::format("{} launches in one kernel", launches));
+        if (joined[i]->helpers)
+          note(fmt::format("with {} on the main device",
+                           helpers == 1 ? "a helper" : fmt::format("{} helpers", helpers)));
       } else if (plan.status().code() == Code::kUnsupported) {
         note(fmt::format("{} launches one by one: {}", launches, plan.status().detail()));
       } else {
@@ -182,8 +191,12 @@ class OpenClBackend : public Backend {
       units->programs_built += stats.built;
       units->programs_from_cache += stats.from_disk;
       if (plan->separate != nullptr) {
-        units->kernels.push_back(std::make_unique<JoinedKernel>(session, plan, std::move(programs),
-                                                                lane.programs, env.progress));
+        std::unique_ptr<Helpers> helpers;
+        if (plan->helpers != nullptr) {
+          TIMCL_ASSIGN(helpers, LoadHelpers(*plan, env, units));
+        }
+        units->kernels.push_back(std::make_unique<JoinedKernel>(
+            session, plan, std::move(programs), lane.programs, env.progress, std::move(helpers)));
       } else {
         units->kernels.push_back(
             std::make_unique<PartitionKernel>(session, plan, std::move(programs), env.progress));
@@ -244,11 +257,25 @@ class OpenClBackend : public Backend {
   };
   Lane& LaneOf(const PartitionPlan& plan) { return plan.run_inline && inline_ ? *inline_ : main_; }
 
-  /// The passes, over all partitions of a graph.
+  /// The helpers of a plan, on the main device.
+  Result<std::unique_ptr<Helpers>> LoadHelpers(const PartitionPlan& plan, const CompileEnv& env,
+                                               LoadedUnits* units) {
+    BuiltPrograms programs;
+    BuildStats stats;
+    TIMCL_TRY(main_.programs->Build(plan.helpers->programs, env.dump_dir, &programs, &stats));
+    units->programs_built += stats.built;
+    units->programs_from_cache += stats.from_disk;
+    TIMCL_ASSIGN(auto session, Session::Create(main_.device));
+    return std::make_unique<Helpers>(std::move(session), plan.helpers, plan.helper_rules,
+                                     std::move(programs));
+  }
+
+  /// The passes, over all partitions of a graph. `workers`: that share each launch at least.
   Status EmitAll(const std::vector<GraphView>& parts, const CompileEnv& env, const Lane& lane,
-                 CompiledUnits* units, std::vector<Emitted>* emitted) {
+                 size_t workers, CompiledUnits* units, std::vector<Emitted>* emitted) {
     kernels::Sources sources(options_.kernel_dir);
-    const DeviceCaps& caps = lane.device->caps();
+    DeviceCaps caps = lane.device->caps();
+    caps.compute_units = std::max(caps.compute_units, static_cast<uint32_t>(workers));
     TIMCL_ASSIGN(const Wishes wishes, WishesOf(env));
     for (const GraphView& part : parts) {
       Unit unit;
@@ -269,24 +296,43 @@ class OpenClBackend : public Backend {
     return Status();
   }
 
+  /// Where a graph runs.
+  struct Place {
+    bool run_inline = false;
+    size_t helpers = 0;  // of the thread that it runs in
+    HelperRules rules;
+    std::string note;
+  };
   /// Whether the graph runs on the inline device. One graph stays on one device: a change between
   /// the two costs as much as the wake-up that it saves.
-  Result<bool> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
-                            std::string* note) {
-    const auto asked = env.options.find("inline");
-    const std::string choice = asked == env.options.end() ? "" : asked->second;
-    if (choice == "off" || choice == "on" || options_.inline_device == InlineDevice::kAllGraphs) {
-      *note = choice == "off" ? "main device, as asked for" : "inline device, as asked for";
-      return choice != "off";
-    }
+  Result<Place> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env) {
+    Place place;
+    const auto option = [&](const char* name) {
+      const auto asked = env.options.find(name);
+      return asked == env.options.end() ? std::string() : asked->second;
+    };
+    const std::string choice = option("inline"), helpers = option("helpers");
+    if (choice == "off") return Place{false, 0, {}, "main device, as asked for"};
     CompiledUnits tried;
     std::vector<Emitted> emitted;
-    TIMCL_TRY(EmitAll(parts, env, main_, &tried, &emitted));
+    TIMCL_TRY(EmitAll(parts, env, main_, 1, &tried, &emitted));
     std::vector<const PartitionPlan*> plans;
     for (const Emitted& one : emitted) plans.push_back(&one.plan);
-    const RunEstimate estimate = EstimateRun(plans, main_.device->caps().compute_units);
-    *note = Describe(estimate, estimate.small());
-    return estimate.small();
+    const DeviceCaps& main = main_.device->caps();
+    const RunEstimate estimate = EstimateRun(plans, main.compute_units);
+    const bool asked = choice == "on" || options_.inline_device == InlineDevice::kAllGraphs;
+    place.run_inline = asked || estimate.small();
+    place.note = asked ? "inline device, as asked for" : Describe(estimate, place.run_inline);
+    const bool can_help = main.compute_units > 1 && main.shared_memory && main.register_tiles_pay &&
+                          parts.size() == 1;
+    place.rules.always = helpers == "on";
+    place.rules.work_us = static_cast<uint32_t>(std::min(estimate.work, 1e6));
+    if (place.run_inline && can_help && helpers != "off" &&
+        (place.rules.always || estimate.HelpersPay()))
+      place.helpers = estimate.Helpers(main.compute_units - 1);
+    // What would run on the main device without them gets them at once.
+    if (!asked && estimate.in_caller > estimate.main) place.rules.close_runs = 0;
+    return place;
   }
 
   static std::shared_ptr<const PartitionPlan> PlanOf(const std::vector<CodeModule>& modules,

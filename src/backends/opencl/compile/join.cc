@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/opencl/compile/place.h"
+#include "backends/opencl/run/helpers.h"
 #include "base/checked.h"
 
 namespace tim::vx::opencl {
@@ -28,9 +29,9 @@ constexpr size_t kMaxSharedConstantBytes = size_t{1} << 30;
 /// Kernels that are no tiles count on the driver to put work-items side by side into vectors, which
 /// nobody does here.
 constexpr size_t kMaxScalarItems = size_t{1} << 14;
-/// Microseconds of one core that a worker takes at a time at least, and how often workers should
-/// come back for more.
-constexpr double kLeastShare = 0.5, kSharesPerWorker = 6;
+/// Microseconds of one core that a worker takes at a time at least; with helpers, whose steps take
+/// microseconds, claims are dear beside them.
+constexpr double kLeastShare = 0.5, kLeastHelpedShare = 0.8;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
@@ -38,8 +39,8 @@ constexpr size_t kAlignment = 128;
 
 class Joiner {
  public:
-  Joiner(const Emitted& emitted, size_t workers)
-      : from_(emitted.plan), variants_(emitted.variants), workers_(workers) {}
+  Joiner(const Emitted& emitted, size_t workers, bool helped = false)
+      : from_(emitted.plan), variants_(emitted.variants), workers_(workers), helped_(helped) {}
 
   Result<PartitionPlan> Run(const std::string& kernel_dir) {
     TIMCL_TRY(Check());
@@ -61,73 +62,186 @@ class Joiner {
     std::memcpy(count.value.data(), &steps, sizeof steps);
     launch_.args.push_back(count);
     if (workers_ > 1) {
-      launch_.global = {workers_, 1, 1};
+      if (!helped_) launch_.global = {workers_, 1, 1};
       Arg counters;
       counters.kind = Arg::Kind::kPersistent;
       counters.bytes = kCounterBytes * (from_.launches.size() + 1);
+      if (helped_)
+        counters.bytes =
+            sizeof(uint32_t) * Helpers::kLine * (Helpers::kControls + 3 * from_.launches.size());
       launch_.args.push_back(counters);
       plan_.persistent_bytes = counters.bytes;
       plan_.zero_persistent = true;
     }
 
-    auto program = std::make_shared<ProgramText>();
-    std::set<std::string> origins;
-    for (const Variant& v : variants_) origins.insert(v.origin);
-    program->source = TextOf(kernel_dir);
-    program->origin = fmt::format("{}", fmt::join(origins, ", "));
-    program->functions = {kEntry};
-    plan_.programs.push_back(std::move(program));
-    plan_.kernels = {{0, kEntry}};
+    SetProgram(kernel_dir, workers_ == 1 ? kAlone : helped_ ? kHelped : kShared, &plan_);
     plan_.launches.push_back(std::move(launch_));
     plan_.scratch_bytes = from_.scratch_bytes;
     plan_.live_bytes = from_.live_bytes;
     plan_.host_inputs = from_.host_inputs;
+    if (helped_) {
+      PartitionPlan helpers = plan_;
+      SetProgram(kernel_dir, kHelper, &helpers);
+      helpers.launches[0].kernel = "helpers";
+      helpers.launches[0].global[0] = workers_ - 1;
+      helpers.zero_persistent = false;  // that is the caller's to do
+      plan_.helpers = std::make_shared<const PartitionPlan>(std::move(helpers));
+    }
     return std::move(plan_);
   }
 
  private:
   static constexpr const char* kEntry = "timcl_steps";
+  /// What the kernel does with the walk over all steps.
+  static constexpr const char* kAlone = "  timcl_walk(memory, step, steps);\n";
+  static constexpr const char* kShared =
+      "  timcl_walk(memory, step, steps, counters);\n"
+      "  timcl_end(counters + steps * COUNTERS, steps);\n";
+  static constexpr const char* kHelped = R"(
+  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED], counters[PRESENT] != 0, 0, 0};
+  if (turn.shared) {
+    timcl_fence();
+    counters[POSTED] = turn.run + 1;
+  }
+  timcl_walk(memory, step, steps, &turn);
+  if (turn.late) ++counters[LATE_RUNS];
+)";
+  static constexpr const char* kHelper = R"(
+  timcl_turn_t turn = {counters + CONTROLS, 0, 1, 1, 0};
+  atomic_inc(counters + PRESENT);
+  uint seen = counters[POSTED];
+  const int most_idle = counters[PATIENCE];
+  for (int runs = 0, idle = 0; runs < MOST_RUNS && idle < most_idle; ++idle) {
+    const uint posted = counters[POSTED];
+    timcl_fence();
+    if (counters[STOP]) break;
+    if (posted == seen) {
+      RELAX;
+      continue;
+    }
+    seen = posted;
+    turn.run = posted - 1;
+    turn.counters = counters + CONTROLS;
+    timcl_walk(memory, step, steps, &turn);
+    ++runs;
+    idle = 0;
+  }
+  atomic_dec(counters + PRESENT);
+  atomic_inc(counters + LEFT);
+)";
   static constexpr const char* kLoop =
       "  for (int z = 0; z < n2; ++z)\n"
       "    for (int y = 0; y < n1; ++y)\n"
       "      for (int x = 0; x < n0; ++x)\n"
       "        {function}(x, y, z, n0, n1, n2{arguments});\n";
-  /// Work-items are claimed a share at a time, in order, so that neighbours find their data near.
-  static constexpr const char* kSharedLoop =
-      "  const int all = n0 * n1 * n2, share = step[4];\n"
-      "  for (int i; (i = atomic_add(counters, share)) < all;) {{\n"
-      "    const int end = min(i + share, all);\n"
+  /// Work-items, or columns of them, are claimed a share at a time: large ones first, so that
+  /// workers seldom come back, and small ones last, so that all are done at the same time. How
+  /// large the n-th share is, each worker knows. Of two workers, one takes its shares from the
+  /// front and one from the end: what a step leaves in the cache of a core is then what the next
+  /// one needs.
+  static constexpr const char* kShares =
+      "  const int columns = step[5], all = columns ? n0 : n0 * n1 * n2;\n"
+      "  int left = all, size = 0, front = 0, back = all, claim = 0;\n";
+  static constexpr const char* kShareLoop =
+      "    for (; claim <= own; ++claim) {\n"
+      "      size = min(max(left / (2 * WORKERS), least), left);\n"
+      "      left -= size;\n"
+      "    }\n"
+      "    if (size == 0) break;\n"
+      "    int i = all - left - size;\n"
+      "    if (WORKERS == 2) i = SIDE ? (back -= size) : (front += size) - size;\n"
+      "    const int from = columns ? i : 0, to = columns ? i + size : n0;\n"
       "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
-      "    for (int k = i; k < end; ++k) {{\n"
+      "    for (int k = columns ? size * n1 * n2 : size; k > 0; --k) {\n"
       "      {function}(x, y, z, n0, n1, n2{arguments});\n"
-      "      if (++x == n0) {{\n"
-      "        x = 0;\n"
+      "      if (++x == to) {\n"
+      "        x = from;\n"
       "        if (++y == n1) y = 0, ++z;\n"
-      "      }}\n"
-      "    }}\n"
+      "      }\n"
+      "    }\n";
+  static constexpr const char* kSharedLoop =
+      "  const int least = step[4];\n"
+      "  for (;;) {\n"
+      "    const int own = atomic_inc(counters);\n"
+      "{share}"
       "    timcl_fence();\n"
-      "    atomic_add(counters + COUNTERS / 2, end - i);\n"
-      "  }}\n"
+      "    atomic_add(counters + COUNTERS / 2, size);\n"
+      "  }\n"
       "  while (counters[COUNTERS / 2] < all) RELAX;\n"
       "  timcl_fence();\n";
-  static constexpr const char* kShared = R"(
+  static constexpr const char* kHelpedLoop =
+      "  const int least = turn->shared ? step[4] : all;\n"
+      "  const uint shares = turn->shared ? step[6] : 1;\n"
+      "  for (uint own = 0; timcl_claim(turn, shares, &own); ++own) {\n"
+      "{share}"
+      "    timcl_done(turn);\n"
+      "  }\n"
+      "  timcl_await(turn, shares);\n";
+  static constexpr const char* kSharing = R"(
 #define COUNTERS 64
 #ifdef __x86_64__
 #define RELAX __asm__ volatile("pause")
 #else
 #define RELAX
 #endif
-// What was written before it is there before what is written after it, for the compiler too.
+// What was written before it is there before what is written after it, for the compiler too. x86
+// keeps the order of stores by itself, and the fence of OpenCL waits for memory there.
 static void timcl_fence(void) {
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
 #ifdef __x86_64__
   __asm__ volatile("" ::: "memory");
+#else
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
 #endif
 }
+)";
+  static constexpr const char* kEnd =
+      R"(#define WORKERS (int)get_num_groups(0)
+#define SIDE get_group_id(0)
 // The last one to leave the plan makes all counters 0 again, for the next Run.
 static void timcl_end(volatile global int* counters, int steps) {
   if (atomic_inc(counters) + 1 < (int)get_num_groups(0)) return;
   for (int s = 0; s <= steps; ++s, counters -= COUNTERS) counters[0] = counters[COUNTERS / 2] = 0;
+}
+)";
+  static constexpr const char* kTurn = R"(
+#define MOST_RUNS 100000  // of one launch of helpers
+#define LATE 4000         // turns of waiting for a helper
+// Taking part in a Run. Counters of claimed shares and of those that each side has done only grow,
+// and stand at multiples of what a Run has: who comes late finds that all shares of its Run are
+// claimed, and done.
+typedef struct {
+  volatile global uint* counters;  // of the step
+  uint run;
+  int shared;  // 0: there is nobody else, and counters stand still
+  int side;    // 0 the caller's, 1 the helpers'
+  int late;    // somebody was
+} timcl_turn_t;
+// The next share that nobody has; false: there is none. What is too little for two is the caller's.
+static bool timcl_claim(const timcl_turn_t* turn, uint shares, uint* share) {
+  if (!turn->shared) return *share < shares;
+  if (shares == 1 && turn->side) return false;
+  const uint from = turn->run * shares;
+  for (uint now = *turn->counters; now - from < shares;) {
+    const uint seen = atomic_cmpxchg(turn->counters, now, now + 1);
+    *share = now - from;
+    if (seen == now) return true;
+    now = seen;
+  }
+  return false;
+}
+static void timcl_done(const timcl_turn_t* turn) {
+  timcl_fence();
+  if (turn->shared) atomic_inc(turn->counters + (1 + turn->side) * LINE);
+}
+// Waits until all shares of the step are done.
+static void timcl_await(timcl_turn_t* turn, uint shares) {
+  if (!turn->shared) return;
+  const uint all = (turn->run + 1) * shares;
+  int turns = 0;
+  for (; (int)(turn->counters[LINE] + turn->counters[2 * LINE] - all) < 0; ++turns) RELAX;
+  timcl_fence();
+  if (turns > LATE) turn->late = 1;
+  turn->counters += 3 * LINE;
 }
 )";
 
@@ -161,7 +275,13 @@ static void timcl_end(volatile global int* counters, int steps) {
       TIMCL_TRY(
           Put(used ? base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1)) : 1));
     }
-    if (workers_ > 1) TIMCL_TRY(Put(ShareOf(launch)));
+    if (workers_ > 1) {
+      const bool columns = ByColumns(launch);
+      const size_t least = ShareOf(launch, columns);
+      TIMCL_TRY(Put(least));
+      TIMCL_TRY(Put(columns));
+      if (helped_) TIMCL_TRY(Put(SharesOf(launch, columns, least)));
+    }
     for (const Arg& arg : launch.args) {
       if (arg.kind == Arg::Kind::kScalar) {
         int32_t bits = 0;
@@ -184,13 +304,37 @@ static void timcl_end(volatile global int* counters, int steps) {
     return items;
   }
 
-  /// Work-items that a worker takes at a time.
-  size_t ShareOf(const Launch& launch) const {
-    const double work = WorkOf(launch, from_);
-    const double shares =
-        std::min(kSharesPerWorker * static_cast<double>(workers_), work / kLeastShare);
-    const auto items = static_cast<double>(ItemsOf(launch));
-    return static_cast<size_t>(std::ceil(items / std::max(shares, 1.0)));
+  static size_t ColumnsOf(const Launch& launch) {
+    return base::AlignUp(launch.global[0], std::max<size_t>(launch.local[0], 1));
+  }
+
+  /// Whether workers divide a step along its first dimension, pixels in most cases, so that a core
+  /// finds near it what it wrote in the step before. Each of them then reads all constants.
+  bool ByColumns(const Launch& launch) const {
+    if (launch.dims < 2 || ColumnsOf(launch) <= 3 * workers_) return false;
+    size_t constants = 0;
+    for (const Arg& arg : launch.args) {
+      if (arg.kind != Arg::Kind::kConstant) continue;
+      const Constant& c = from_.constants[arg.index];
+      constants += c.memory ? c.memory->bytes() : c.data->size();
+    }
+    return 2 * constants < BytesOf(launch, from_);
+  }
+
+  /// Work-items, or columns of them, that a worker takes at a time at least.
+  size_t ShareOf(const Launch& launch, bool columns) const {
+    const double least = helped_ ? kLeastHelpedShare : kLeastShare;
+    const double shares = std::max(WorkOf(launch, from_) / least, 1.0);
+    const size_t all = columns ? ColumnsOf(launch) : ItemsOf(launch);
+    return static_cast<size_t>(std::ceil(static_cast<double>(all) / shares));
+  }
+
+  /// How many shares kShareLoop makes.
+  size_t SharesOf(const Launch& launch, bool columns, size_t least) const {
+    size_t shares = 0;
+    for (size_t left = columns ? ColumnsOf(launch) : ItemsOf(launch); left > 0; ++shares)
+      left -= std::min(std::max(left / (2 * workers_), least), left);
+    return shares;
   }
 
   Status Put(size_t number) {
@@ -253,8 +397,19 @@ static void timcl_end(volatile global int* counters, int steps) {
     return arg;
   }
 
+  void SetProgram(const std::string& kernel_dir, const char* walks, PartitionPlan* plan) const {
+    auto program = std::make_shared<ProgramText>();
+    std::set<std::string> origins;
+    for (const Variant& v : variants_) origins.insert(v.origin);
+    program->source = TextOf(kernel_dir, walks);
+    program->origin = fmt::format("{}", fmt::join(origins, ", "));
+    program->functions = {kEntry};
+    plan->programs = {std::move(program)};
+    plan->kernels = {{0, kEntry}};
+  }
+
   /// The functions as they are in other programs, but that the work-item comes as parameters.
-  std::string TextOf(const std::string& kernel_dir) const {
+  std::string TextOf(const std::string& kernel_dir, const char* walks) const {
     std::vector<kernels::VariantText> texts;
     for (const Variant& v : variants_) texts.push_back({v.text, v.entry, v.origin, {}});
     std::vector<const kernels::VariantText*> pointers;
@@ -272,32 +427,58 @@ static void timcl_end(volatile global int* counters, int steps) {
 #define WORK_ITEM(d) timcl_i##d
 #define WORK_ITEMS(d) timcl_n##d
 )");
-    std::string memories;
-    for (size_t m = 1; m <= memory_of_.size(); ++m)
-      memories += fmt::format("global char* m{}, ", m);
     text += "\n#line 1 \"all steps\"\n";
-    if (workers_ > 1) text += kShared;
-    const char* const parameter = workers_ > 1 ? ", volatile global int* counters" : "";
-    const char* const argument = workers_ > 1 ? ", counters" : "";
+    if (workers_ > 1) text += kSharing;
+    if (workers_ > 1) text += helped_ ? Controls() + kTurn : kEnd;
     for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
-        "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
-        "void {}({}global char* m0, global const int* step, int steps{}) {{\n"
-        "  global char* memory[] = {{",
-        kEntry, memories, parameter);
-    for (size_t m = 0; m <= memory_of_.size(); ++m) text += fmt::format("{}m{}", m ? ", " : "", m);
-    text +=
-        "};\n"
-        "  for (int s = 0; s < steps; ++s) {\n"
-        "    switch (step[0]) {\n";
+        "static void timcl_walk(global char** memory, global const int* step, int steps{}) {{\n"
+        "  for (int s = 0; s < steps; ++s) {{\n"
+        "    switch (step[0]) {{\n",
+        parameter());
     for (size_t v = 0; v < variants_.size(); ++v)
       text += fmt::format("      case {0}: step = timcl_step{0}(memory, step{1}); break;\n", v,
-                          argument);
+                          workers_ == 1 ? ""
+                          : helped_     ? ", turn"
+                                        : ", counters");
     text += "    }\n";
-    if (workers_ > 1) text += "    counters += COUNTERS;\n";
-    text += "  }\n";
-    if (workers_ > 1) text += "  timcl_end(counters, steps);\n";
-    return text + "}\n";
+    if (workers_ > 1 && !helped_) text += "    counters += COUNTERS;\n";
+    text += "  }\n}\n";
+    std::string memories, list = "m0";
+    for (size_t m = 1; m <= memory_of_.size(); ++m) {
+      memories += fmt::format("global char* m{}, ", m);
+      list += fmt::format(", m{}", m);
+    }
+    return text + fmt::format(
+                      "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
+                      "void {}({}global char* m0, global const int* step, int steps{}) {{\n"
+                      "  global char* memory[] = {{{}}};\n"
+                      "{}}}\n",
+                      kEntry, memories,
+                      workers_ == 1 ? ""
+                      : helped_     ? ", volatile global uint* counters"
+                                    : parameter(),
+                      list, walks);
+  }
+
+  /// What all functions that share work have as a last parameter.
+  const char* parameter() const {
+    if (workers_ == 1) return "";
+    return helped_ ? ", timcl_turn_t* turn" : ", volatile global int* counters";
+  }
+
+  /// Where in the counters the words of Helpers::Control are.
+  std::string Controls() const {
+    std::string text = fmt::format("#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
+                                   Helpers::kLine, workers_);
+    const std::pair<const char*, Helpers::Control> all[] = {
+        {"POSTED", Helpers::kPosted},     {"PRESENT", Helpers::kPresent},
+        {"STOP", Helpers::kStop},         {"LEFT", Helpers::kLeft},
+        {"PATIENCE", Helpers::kPatience}, {"LATE_RUNS", Helpers::kLate},
+        {"CONTROLS", Helpers::kControls}};
+    for (const auto& [name, line] : all)
+      text += fmt::format("#define {} {}\n", name, line * Helpers::kLine);
+    return text;
   }
 
   /// A function that does one step of a variant and returns where the next one stands. Not inlined:
@@ -308,7 +489,7 @@ static void timcl_end(volatile global int* counters, int steps) {
       if (l.variant == variant) launch = &l;
     }
     std::string body, call;
-    size_t at = workers_ > 1 ? 5 : 4;
+    size_t at = helped_ ? 7 : workers_ > 1 ? 6 : 4;
     for (size_t k = 0; launch != nullptr && k < launch->args.size(); ++k) {
       const Arg& arg = launch->args[k];
       if (arg.kind != Arg::Kind::kScalar) {
@@ -323,6 +504,11 @@ static void timcl_end(volatile global int* counters, int steps) {
       }
       call += fmt::format(", a{}", k);
     }
+    std::string loop = workers_ == 1 ? kLoop : helped_ ? kHelpedLoop : kSharedLoop;
+    if (workers_ > 1) loop = kShares + loop;
+    Fill("{share}", kShareLoop, &loop);
+    Fill("{function}", kernels::EntryName(text, variant), &loop);
+    Fill("{arguments}", call, &loop);
     return fmt::format(
         "static __attribute__((noinline)) global const int* timcl_step{}(global char** memory,\n"
         "    global const int* step{}) {{\n"
@@ -330,16 +516,18 @@ static void timcl_end(volatile global int* counters, int steps) {
         "{}{}"
         "  return step + {};\n"
         "}}\n",
-        variant, workers_ > 1 ? ", volatile global int* counters" : "", body,
-        fmt::format(fmt::runtime(workers_ > 1 ? kSharedLoop : kLoop),
-                    fmt::arg("function", kernels::EntryName(text, variant)),
-                    fmt::arg("arguments", call)),
-        at);
+        variant, parameter(), body, loop, at);
+  }
+
+  static void Fill(const std::string& place, const std::string& with, std::string* text) {
+    if (const size_t at = text->find(place); at != std::string::npos)
+      text->replace(at, place.size(), with);
   }
 
   const PartitionPlan& from_;
   const std::vector<Variant>& variants_;
   const size_t workers_;
+  const bool helped_;
   PartitionPlan plan_;
   Launch launch_;
   std::vector<int32_t> table_;
@@ -352,6 +540,11 @@ static void timcl_end(volatile global int* counters, int steps) {
 
 Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir, size_t workers) {
   return Joiner(emitted, workers).Run(kernel_dir);
+}
+
+Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,
+                                      size_t helpers) {
+  return Joiner(emitted, 1 + helpers, true).Run(kernel_dir);
 }
 
 }  // namespace tim::vx::opencl

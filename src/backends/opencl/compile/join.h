@@ -18,6 +18,10 @@ namespace tim::vx::opencl {
 /// has begun, never for a work-group to start: one alone gets everything done.
 Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir,
                            size_t workers = 1);
+/// The same for one work-group, which `helpers` work-groups of another launch may help at any time:
+/// PartitionPlan::helpers, for a device that shares the memory (run/helpers.h).
+Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,
+                                      size_t helpers);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_COMPILE_JOIN_H_

@@ -19,6 +19,9 @@ constexpr double kInlineLaunch = 0.6;  // us, each launch in the caller's thread
 constexpr double kFlopsPerUs = 25e3, kFlopsBytesPerUs = 40e3;
 constexpr double kBytesPerUs = 4e3;  // read and written by kernels that do not say their flops
 constexpr double kLeast = 0.05;      // us, any launch
+// With helpers: us for each launch, until one core has seen what the other did; and up to where.
+// Beyond it a wake-up is no matter, and the cores are better left to who computes at the same time.
+constexpr double kMeeting = 0.4, kMostHelped = 1500;
 
 }  // namespace
 
@@ -39,16 +42,25 @@ RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t
       e.work += work;
       e.main += kLaunch + late + (work - late) / others;
       e.in_caller += kInlineLaunch + work;
+      e.helped += kMeeting + std::min(work, kMeeting + work / 2);
     }
   }
+  if (threads < 2 || plans.size() != 1 || e.work > kMostHelped) e.helped = e.in_caller;
   return e;
 }
 
+size_t RunEstimate::Helpers(size_t most) const {
+  constexpr double kEach = 20;  // us of work
+  return std::clamp(static_cast<size_t>(work / kEach), size_t{1}, std::max<size_t>(most, 1));
+}
+
 std::string Describe(const RunEstimate& e, bool run_inline) {
+  const std::string helped =
+      e.HelpersPay() ? fmt::format(" ({:.0f} us with a helper)", e.helped) : std::string();
   return fmt::format(
-      "{} device: about {:.0f} us of work, which takes {:.0f} us in the caller's "
-      "thread and {:.0f} us on the main device",
-      run_inline ? "inline" : "main", e.work, e.in_caller, e.main);
+      "{} device: about {:.0f} us of work, which takes {:.0f} us in the caller's thread{} and "
+      "{:.0f} us on the main device",
+      run_inline ? "inline" : "main", e.work, e.in_caller, helped, e.main);
 }
 
 }  // namespace tim::vx::opencl

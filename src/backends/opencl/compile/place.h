@@ -3,6 +3,7 @@
 #ifndef TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_
 #define TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,11 @@ struct RunEstimate {
   double work = 0;       // of one core on the kernels alone
   double main = 0;       // on the main device, wake-ups included
   double in_caller = 0;  // on the inline device
-  bool small() const { return in_caller < main; }
+  double helped = 0;     // there, with a helper on the main device
+  bool small() const { return std::min(in_caller, helped) < main; }
+  bool HelpersPay() const { return helped < 0.9 * in_caller; }
+  /// How many, of `most`.
+  size_t Helpers(size_t most) const;
 };
 /// `plans`: the partitions of one graph. `threads`: of the main device.
 RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t threads);

@@ -458,6 +458,11 @@ Status PartitionKernel::EnqueueAll() {
   return copies ? ReadOutputs() : Status();
 }
 
+bool PartitionKernel::Moved() {
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [](const Watched& w) { return w.mirror->Follow() != w.generation; });
+}
+
 Status PartitionKernel::Execute() {
   TIMCL_TRY(CheckProcess());
   if (!prepared_) return Status::Error(Code::kInternal, "Execute before a successful Prepare");

@@ -36,6 +36,8 @@ class PartitionKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   /// Enqueues all launches and returns.
   Status Execute() override;
   Status Wait() override { return session_->Finish(); }
+  /// Whether memory lies elsewhere than at the last Execute.
+  bool Moved();
   /// Each launch and each copy by the device's clock.
   Status Profile(std::vector<kernel::Timing>* timings) override;
   const void* SyncDomain() const override { return session_.get(); }

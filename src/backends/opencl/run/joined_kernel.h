@@ -9,32 +9,46 @@
 #include <vector>
 
 #include "backends/opencl/run/executor.h"
+#include "backends/opencl/run/helpers.h"
 
 namespace tim::vx::opencl {
 
 /// `plan` has `separate` launches, which Profile times one by one; their programs are built when it
-/// first does. Threads: as PartitionKernel.
+/// first does. `helpers` may be null. Threads: as PartitionKernel.
 class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
  public:
   JoinedKernel(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
                BuiltPrograms programs, std::shared_ptr<ProgramCache> cache,
-               const BuildProgress& progress)
+               const BuildProgress& progress, std::unique_ptr<Helpers> helpers)
       : session_(std::move(session)),
         separate_(plan->separate),
         cache_(std::move(cache)),
-        joined_(session_, std::move(plan), std::move(programs), progress) {}
+        joined_(session_, std::move(plan), std::move(programs), progress),
+        helpers_(std::move(helpers)) {}
 
   Status Prepare(const kernel::Io& io) override {
     io_ = io;
     each_.reset();
-    return joined_.Prepare(io);
+    if (helpers_) helpers_->SendAway();
+    TIMCL_TRY(joined_.Prepare(io));
+    return helpers_ ? helpers_->Prepare(io) : Status();
   }
-  Status Execute() override { return joined_.Execute(); }
-  Status Wait() override { return joined_.Wait(); }
+  Status Execute() override {
+    if (helpers_) helpers_->BeforeRun();
+    const Status executed = joined_.Execute();
+    if (helpers_ && !executed.ok()) helpers_->AfterRun();
+    return executed;
+  }
+  Status Wait() override {
+    const Status ended = joined_.Wait();
+    if (helpers_) helpers_->AfterRun();
+    return ended;
+  }
   const void* SyncDomain() const override { return joined_.SyncDomain(); }
   std::vector<std::string> Warnings() const override { return joined_.Warnings(); }
   size_t live_bytes() const override { return joined_.live_bytes(); }
   Status Profile(std::vector<kernel::Timing>* timings) override {
+    if (helpers_) helpers_->SendAway();
     if (!each_) {
       BuiltPrograms programs;
       BuildStats stats;
@@ -53,6 +67,7 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   const std::shared_ptr<const PartitionPlan> separate_;
   const std::shared_ptr<ProgramCache> cache_;
   PartitionKernel joined_;
+  std::unique_ptr<Helpers> helpers_;
   std::optional<PartitionKernel> each_;
   kernel::Io io_;
 };

@@ -82,6 +82,13 @@ struct Constant {
   TensorType type;
 };
 
+/// When helpers are launched (run/helpers.h).
+struct HelperRules {
+  uint32_t close_runs = 4;  // after so many Runs that follow each other closely
+  uint32_t work_us = 0;     // what a Run takes without them, about
+  bool always = false;      // whatever they cost and whoever else computes
+};
+
 struct PartitionPlan {
   /// Partitions of one graph share their programs.
   std::vector<std::shared_ptr<const ProgramText>> programs;
@@ -100,6 +107,10 @@ struct PartitionPlan {
   bool zero_persistent = false;
   /// The launches that this plan's only one does as well; null: it is as they are.
   std::shared_ptr<const PartitionPlan> separate = {};
+  /// Beside a plan for the caller's thread: one launch of helpers on the main device, over the same
+  /// memory.
+  std::shared_ptr<const PartitionPlan> helpers = {};
+  HelperRules helper_rules = {};
 };
 
 /// Bytes of the operands that a launch reads and writes.

@@ -50,7 +50,8 @@ Status Session::SetProfiling(bool on) {
 }
 
 Session::~Session() {
-  if (!working_) return;
+  // In a child made by fork() nobody works any more.
+  if (!working_ || !CheckProcess().ok()) return;
   (void)queue_.finish();  // nothing may still write to memory that goes away
   EndKernels();
 }
@@ -111,6 +112,7 @@ Result<cl_mem> Session::ConstantImage(const Constant& constant, const ImageHeade
 
 Status Session::Finish() {
   if (!working_) return Status();
+  TIMCL_TRY(CheckProcess());
   ++run_;
   const cl_int error = queue_.finish();
   if (error == CL_SUCCESS) {

@@ -1,0 +1,140 @@
+// When helpers come and go: see helpers.h.
+#include "backends/opencl/run/helpers.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/log.h"
+
+namespace tim::vx::opencl {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Runs that begin so soon after the last one follow each other closely: a helper waits about as
+/// long for the next.
+constexpr auto kClose = 40us;
+/// How long a helper waits for the next Run, beside twice what one takes: it may come while one is
+/// under way without it. A turn of waiting takes 10 to 50 ns.
+constexpr uint32_t kWait = 60, kTurnsPerUs = 60;
+/// Close Runs before helpers are launched after they were of no use again and again.
+constexpr uint32_t kManyRuns = 1 << 12;
+/// Shared Runs after which helpers are judged, and what a Run has to take at most with them.
+constexpr uint32_t kTrial = 32;
+constexpr double kOfUse = 0.97;
+/// How often the caller may wait long for a helper, which another thread keeps from its work.
+constexpr uint32_t kLateTwice = 2;
+
+/// Callers that run a graph with helpers in their own threads, in the whole process.
+std::atomic<int> callers{0};
+
+}  // namespace
+
+Helpers::Helpers(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
+                 const HelperRules& rules, BuiltPrograms programs)
+    : session_(session),
+      rules_(rules),
+      count_(static_cast<uint32_t>(plan->launches.at(0).global[0])),
+      kernel_(std::move(session), plan, std::move(programs)) {}
+
+Helpers::~Helpers() {
+  if (running_) AfterRun();
+  SendAway();
+}
+
+uint32_t Helpers::Get(Control what) const {
+  return std::atomic_ref(control_[what * kLine]).load(std::memory_order_acquire);
+}
+void Helpers::Set(Control what, uint32_t value) {
+  std::atomic_ref(control_[what * kLine]).store(value, std::memory_order_release);
+}
+
+Status Helpers::Prepare(const kernel::Io& io) {
+  SendAway();
+  control_ = nullptr;
+  best_alone_ = best_shared_ = 0;
+  close_runs_ = 0;
+  wanted_runs_ = rules_.close_runs;
+  // Helpers that are told to leave before they come do nothing, in a rehearsal too.
+  auto* control = static_cast<uint32_t*>(io.persistent.Data());
+  std::atomic_ref(control[kStop * kLine]).store(1);
+  TIMCL_TRY(kernel_.Prepare(io));
+  control_ = control;
+  posted_ = Get(kPosted);
+  late_ = Get(kLate);
+  return Status();
+}
+
+void Helpers::Launch() {
+  Set(kStop, 0);
+  Set(kLeft, 0);
+  Set(kPatience, kTurnsPerUs * (kWait + 2 * rules_.work_us));
+  shared_runs_ = 0;
+  best_shared_ = 0;
+  // Without helpers the Run is only slower.
+  launched_ = kernel_.Execute().ok();
+  if (launched_) clFlush(session_->queue()());
+}
+
+void Helpers::SendAway() {
+  if (!launched_) return;
+  Set(kStop, 1);
+  (void)kernel_.Wait();
+  launched_ = false;
+}
+
+void Helpers::BeforeRun() {
+  if (control_ == nullptr) return;
+  running_ = true;
+  const bool alone = callers.fetch_add(1, std::memory_order_relaxed) == 0 || rules_.always;
+  begun_ = Clock::now();
+  const bool close = begun_ - ended_ < kClose;
+  close_runs_ = alone && close ? close_runs_ + 1 : 0;
+  // Nobody waits here. One that is still there when this Run is posted sees first that it is to
+  // leave.
+  if (launched_ && (!alone || kernel_.Moved())) Set(kStop, 1);
+  if (launched_ && Get(kLeft) == count_) SendAway();
+  if (!launched_ && alone && close_runs_ >= wanted_runs_) Launch();
+}
+
+void Helpers::AfterRun() {
+  if (!running_) return;
+  running_ = false;
+  callers.fetch_sub(1, std::memory_order_relaxed);
+  ended_ = Clock::now();
+  const uint32_t posted = Get(kPosted);
+  Judge(std::chrono::duration<double>(ended_ - begun_).count(), posted != posted_);
+  posted_ = posted;
+}
+
+void Helpers::Judge(double seconds, bool shared) {
+  if (rules_.always) return;
+  double& best = shared ? best_shared_ : best_alone_;
+  if (shared || close_runs_ > 0) best = best == 0 ? seconds : std::min(best, seconds);
+  if (!shared) return;
+  ++shared_runs_;
+  if (Get(kLate) - late_ >= kLateTwice) {
+    TryLater();
+  } else if (shared_runs_ == kTrial) {
+    if (best_alone_ > 0 && best_shared_ > kOfUse * best_alone_) {
+      TryLater();
+    } else {
+      wanted_runs_ = rules_.close_runs;
+      late_ = Get(kLate);
+    }
+  }
+}
+
+void Helpers::TryLater() {
+  Set(kStop, 1);  // the next Run sees that they have left
+  close_runs_ = 0;
+  wanted_runs_ = std::min(kManyRuns, std::max(1u, wanted_runs_) * 4);
+  base::Log(
+      "run", base::LogLevel::kDebug,
+      "helpers are of no use now: a Run takes {:.1f} us at best with them, {:.1f} us without, "
+      "and waited for them {} times; next after {} Runs in a row",
+      best_shared_ * 1e6, best_alone_ * 1e6, Get(kLate) - late_, wanted_runs_);
+  late_ = Get(kLate);
+}
+
+}  // namespace tim::vx::opencl

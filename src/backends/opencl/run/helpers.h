@@ -1,0 +1,74 @@
+// Helpers: work-groups on the main device that take part in Runs in the caller's thread.
+#ifndef TIMCL_BACKENDS_OPENCL_RUN_HELPERS_H_
+#define TIMCL_BACKENDS_OPENCL_RUN_HELPERS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "backends/opencl/run/executor.h"
+
+namespace tim::vx::opencl {
+
+/// To wake a thread up for a small graph takes longer than the graph. So helpers are launched once
+/// and stay for many Runs: each waits a moment for the next Run, and leaves when none comes. The
+/// caller waits for nobody to come, only for work that a helper has begun: alone it gets everything
+/// done. Helpers are launched when Runs follow each other closely, no other graph runs in its
+/// caller's thread, and they were of use the last time. Threads: one at a time.
+class Helpers {
+ public:
+  /// `plan` has one launch, which reads and writes the `Control` at the start of the persistent
+  /// memory.
+  Helpers(std::shared_ptr<Session> session, std::shared_ptr<const PartitionPlan> plan,
+          const HelperRules& rules, BuiltPrograms programs);
+  ~Helpers();
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  /// No helper is there when it returns.
+  Status Prepare(const kernel::Io& io);
+  /// Around each Run in the caller's thread.
+  void BeforeRun();
+  void AfterRun();
+  /// Returns when no helper is left.
+  void SendAway();
+
+  /// What the kernels and the host tell each other, each in lines of the cache of its own. The text
+  /// of both kernels has the same numbers (compile/join.cc).
+  enum Control : size_t {
+    kPosted,    // Runs that were shared; all counters of work stand at multiples of it
+    kPresent,   // helpers that are waiting for the next Run
+    kStop,      // not 0: helpers are to leave, whatever is posted after it
+    kLeft,      // helpers that have left
+    kPatience,  // turns that a helper waits for the next Run
+    kLate,      // how often the caller waited long for a helper
+    kControls
+  };
+  static constexpr size_t kLine = 32;  // of 32-bit numbers
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  uint32_t Get(Control what) const;
+  void Set(Control what, uint32_t value);
+  void Launch();
+  /// Compares what a Run takes with and without helpers.
+  void Judge(double seconds, bool shared);
+  /// They were of no use: the next time comes later.
+  void TryLater();
+
+  const std::shared_ptr<Session> session_;
+  const HelperRules rules_;
+  const uint32_t count_;  // of helpers
+  PartitionKernel kernel_;
+  uint32_t* control_ = nullptr;
+  bool launched_ = false, running_ = false;
+  Clock::time_point begun_, ended_;
+  uint32_t close_runs_ = 0;   // that followed each other closely, up to now
+  uint32_t wanted_runs_ = 0;  // so many of them before helpers are launched
+  uint32_t posted_ = 0, late_ = 0;
+  uint32_t shared_runs_ = 0;  // since the launch
+  double best_alone_ = 0, best_shared_ = 0;
+};
+
+}  // namespace tim::vx::opencl
+#endif  // TIMCL_BACKENDS_OPENCL_RUN_HELPERS_H_
