@@ -86,6 +86,9 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
       global const float* from = x + k * X_K + line;
 #if WIDTH == 8
       vstore8(vload8(0, from), k, to);
+#elif WIDTH % 16
+#pragma unroll
+      for (int l = 0; l < WIDTH; ++l) to[k * WIDTH + l] = from[l];
 #else
 #pragma unroll
       for (int j = 0; j < WIDTH; j += 16) PUT16(to + k * WIDTH + j, vload16(0, from + j));
