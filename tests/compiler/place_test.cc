@@ -47,5 +47,22 @@ TEST(Place, EachPartitionWakesTheOthersUp) {
       << Describe(one, false);
 }
 
+TEST(Place, HelpersPayWhereThereIsWorkForThem) {
+  const auto estimate = [](size_t launches, double flops, uint32_t threads = 2) {
+    const PartitionPlan plan = PlanOf(launches, flops, 1000);
+    return EstimateRun({&plan}, threads);
+  };
+  EXPECT_TRUE(estimate(10, 2e5).HelpersPay());      // steps of 8 us
+  EXPECT_FALSE(estimate(10, 1e4).HelpersPay());     // of 0.4: as long as two threads take to meet
+  EXPECT_FALSE(estimate(10, 2e5, 1).HelpersPay());  // there is nobody
+  EXPECT_FALSE(estimate(10, 2e7).HelpersPay());     // 8 ms: beside that a wake-up is no matter
+  const RunEstimate large = estimate(10, 5e5);      // 200 us
+  EXPECT_TRUE(!large.small() && large.helped < large.main);
+  EXPECT_EQ(estimate(10, 2e5).Helpers(15), 4u);  // one for each 20 us
+  EXPECT_EQ(estimate(10, 2e5).Helpers(1), 1u);
+  const PartitionPlan plan = PlanOf(10, 2e5, 1000);
+  EXPECT_FALSE(EstimateRun({&plan, &plan}, 2).HelpersPay()) << "of one partition only";
+}
+
 }  // namespace
 }  // namespace tim::vx::opencl

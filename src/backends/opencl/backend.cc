@@ -125,11 +125,12 @@ class OpenClBackend : public Backend {
       if (const size_t n = emitted[i].in_place; n > 0)
         note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
       if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, caps));
-      if (!join || launches < 2) continue;
+      if (!join || launches < (helpers > 0 ? 1 : 2)) continue;
       auto plan = helpers > 0 ? JoinWithHelpers(emitted[i], options_.kernel_dir, helpers)
                               : Join(emitted[i], options_.kernel_dir, workers);
       if (helpers > 0 && plan.status().code() == Code::kUnsupported) {
         note("no helpers: " + plan.status().detail());
+        if (launches < 2) continue;
         plan = Join(emitted[i], options_.kernel_dir);
       }
       if (plan.ok()) {
@@ -331,17 +332,18 @@ class OpenClBackend : public Backend {
     const DeviceCaps& main = main_.device->caps();
     const RunEstimate estimate = EstimateRun(plans, main.compute_units);
     const bool asked = choice == "on" || options_.inline_device == InlineDevice::kAllGraphs;
-    place.run_inline = asked || estimate.small();
+    const bool may_help = main.compute_units > 1 && main.shared_memory && main.register_tiles_pay &&
+                          parts.size() == 1 && helpers != "off";
+    place.run_inline = asked || estimate.small() ||
+                       (may_help && estimate.helped < estimate.main &&
+                        JoinWithHelpers(made[0], options_.kernel_dir, main.compute_units - 1).ok());
     place.note = asked ? "inline device, as asked for" : Describe(estimate, place.run_inline);
-    const bool can_help = main.compute_units > 1 && main.shared_memory && main.register_tiles_pay &&
-                          parts.size() == 1;
     place.rules.always = helpers == "on";
     place.rules.work_us = static_cast<uint32_t>(std::min(estimate.work, 1e6));
-    if (place.run_inline && can_help && helpers != "off" &&
-        (place.rules.always || estimate.HelpersPay()))
+    if (place.run_inline && may_help && (place.rules.always || estimate.HelpersPay()))
       place.helpers = estimate.Helpers(main.compute_units - 1);
     // What would run on the main device without them gets them at once.
-    if (!asked && estimate.in_caller > estimate.main) place.rules.close_runs = 0;
+    if (!asked && !estimate.small()) place.rules.close_runs = 0;
     if (!place.run_inline) {
       units->refusals.merge(tried.refusals);
       *emitted = std::move(made);

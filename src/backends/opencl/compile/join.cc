@@ -250,7 +250,8 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
   static Status No(std::string why) { return Status::Error(Code::kUnsupported, std::move(why)); }
 
   Status Check() const {
-    if (from_.launches.size() < 2) return No("there is one launch");
+    // Helpers take part in one launch, too.
+    if (from_.launches.size() < (helped_ ? 1 : 2)) return No("there is one launch");
     if (variants_.size() > kMaxFunctions) {
       return No(
           fmt::format("{} different kernels, and {} is the most", variants_.size(), kMaxFunctions));

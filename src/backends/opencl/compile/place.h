@@ -3,7 +3,6 @@
 #ifndef TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_
 #define TIMCL_BACKENDS_OPENCL_COMPILE_PLACE_H_
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,7 @@ struct RunEstimate {
   double main = 0;       // on the main device, wake-ups included
   double in_caller = 0;  // on the inline device
   double helped = 0;     // there, with a helper on the main device
-  bool small() const { return std::min(in_caller, helped) < main; }
+  bool small() const { return in_caller < main; }
   bool HelpersPay() const { return helped < 0.9 * in_caller; }
   /// How many, of `most`.
   size_t Helpers(size_t most) const;
