@@ -56,7 +56,7 @@ TEST(Place, HelpersPayWhereThereIsWorkForThem) {
   EXPECT_FALSE(estimate(10, 1e4).HelpersPay());     // of 0.4: as long as two threads take to meet
   EXPECT_FALSE(estimate(10, 2e5, 1).HelpersPay());  // there is nobody
   EXPECT_FALSE(estimate(10, 2e7).HelpersPay());     // 8 ms: beside that a wake-up is no matter
-  const RunEstimate large = estimate(10, 5e5);      // 200 us
+  const RunEstimate large = estimate(1, 1e7);       // 400 us
   EXPECT_TRUE(!large.small() && large.helped < large.main);
   EXPECT_EQ(estimate(10, 2e5).Helpers(15), 4u);  // one for each 20 us
   EXPECT_EQ(estimate(10, 2e5).Helpers(1), 1u);

@@ -42,7 +42,7 @@ RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t
       e.work += work;
       e.main += kLaunch + late + (work - late) / others;
       e.in_caller += kInlineLaunch + work;
-      e.helped += kMeeting + std::min(work, kMeeting + work / 2);
+      e.helped += kInlineLaunch + std::min(work, kMeeting + work / 2);
     }
   }
   if (threads < 2 || plans.size() != 1 || e.work > kMostHelped) e.helped = e.in_caller;
