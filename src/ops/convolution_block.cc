@@ -63,7 +63,6 @@ bool IsPointLine(const Plane& p, const Tile& t) {
 }
 /// For registers that hold 8 vectors of 16 floats: AVX2 (16 of 8) and NEON (32 of 4).
 constexpr Tile kSmallTiles[] = {{6, 1, 1.00}, {5, 1, 1.02}, {4, 1, 1.10}};
-bool IsSmall(const DeviceCaps& caps) { return caps.vectors_of_16() < 32; }
 
 double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t terms) {
   const int64_t tiles = DivideUp(p.ow, t.mx) * p.oh * DivideUp(out_channels, t.columns());
@@ -76,7 +75,7 @@ double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t ter
 Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms, const DeviceCaps& caps) {
   std::span<const Tile> tiles = kTiles;
   if (IsPointLine(p, kPointTiles[0])) tiles = kPointTiles;
-  if (IsSmall(caps)) tiles = kSmallTiles;
+  if (caps.few_registers()) tiles = kSmallTiles;
   return *std::min_element(tiles.begin(), tiles.end(), [&](const Tile& a, const Tile& b) {
     return CyclesOf(a, p, out_channels, terms) < CyclesOf(b, p, out_channels, terms);
   });
@@ -105,52 +104,24 @@ Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
   return Data(packed, "bias", "float");
 }
 
-/// The weights as [groups of `width` output channels][blocks of `block` input channels][taps]
-/// [lanes][width]; the last block has as many lanes as there are channels.
+/// The weights in float, each a step of its own.
 Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64_t block) {
-  const int64_t taps = c.axes[0].size * c.axes[1].size, used = c.used, outs = c.out_channels;
-  const int64_t slice = c.per_slice * taps;
+  const int64_t taps = c.axes[0].size * c.axes[1].size, slice = c.per_slice * taps;
   const float* const weights = op.in(1).data_as<float>();
-  // Block by block, so that what is written in strides stays in the cache.
-  const auto pack = [=](float* to) {
-    for (int64_t group = 0; group < outs; group += width) {
-      for (int64_t first = 0; first < used; first += block) {
-        const int64_t lanes = std::min(block, used - first);
-        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
-          const float* from = weights + o * slice + first * taps;
-          for (int64_t u = 0; u < lanes; ++u, from += taps) {
-            for (int64_t k = 0; k < taps; ++k) to[(k * lanes + u) * width + o - group] = from[k];
-          }
-        }
-        to += taps * lanes * width;
-      }
-    }
-  };
-  return PackedData<float>(DivideUp(outs, width) * width * used * taps, "W", "float", pack);
+  return PackedBlocks<float>(
+      c, width, block, 1, 1, "float",
+      [=](float* to, int64_t o, int64_t u, int64_t k) { *to = weights[o * slice + u * taps + k]; });
 }
 
-/// The same with blocks of 16, as pairs of neighbouring lanes; [lanes] becomes [ceil(lanes / 2)].
+/// Pairs of neighbouring input channels in bfloat16.
 Operand PackPairs(const OpView& op, const Convolution& c, int64_t width) {
-  const int64_t taps = c.axes[0].size * c.axes[1].size, pairs = DivideUp(c.used, 2);
-  const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
+  const int64_t taps = c.axes[0].size * c.axes[1].size, slice = c.per_slice * taps, used = c.used;
   const float* const weights = op.in(1).data_as<float>();
-  const auto pack = [=](int32_t* to) {
-    for (int64_t group = 0; group < outs; group += width) {
-      for (int64_t first = 0; first < used; first += kChannelBlock) {
-        const int64_t lanes = std::min(kChannelBlock, used - first), steps = DivideUp(lanes, 2);
-        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
-          const float* from = weights + o * slice + first * taps;
-          for (int64_t u = 0; u < lanes; u += 2, from += 2 * taps) {
-            for (int64_t k = 0; k < taps; ++k)
-              to[(k * steps + u / 2) * width + o - group] =
-                  ToBfloat16Pair(from[k], u + 1 < lanes ? from[taps + k] : 0.0f);
-          }
-        }
-        to += taps * steps * width;
-      }
-    }
-  };
-  return PackedData<int32_t>(DivideUp(outs, width) * width * pairs * taps, "W", "int", pack);
+  return PackedBlocks<int32_t>(c, width, kChannelBlock, 2, 1, "int",
+                               [=](int32_t* to, int64_t o, int64_t u, int64_t k) {
+                                 const float* const from = weights + o * slice + u * taps + k;
+                                 *to = ToBfloat16Pair(from[0], u + 1 < used ? from[taps] : 0.0f);
+                               });
 }
 
 double FlopsOf(const OpView& op, const Convolution& c) {
@@ -251,7 +222,7 @@ Result<Launches> StemLaunch(const OpView& op, const KernelRequest& request, cons
   const Shape& y = op.out(0).shape();
   const Plane p = {c.axes[0], c.axes[1], y[0], y[1]};
   // Few shapes, as of kTiles.
-  const Tile tile = IsSmall(request.caps)             ? Tile{6, 1, 1}
+  const Tile tile = request.caps.few_registers()      ? Tile{6, 1, 1}
                     : c.out_channels <= kChannelBlock ? Tile{16, 1, 1}
                     : p.ow <= 5                       ? Tile{5, 4, 1}
                                                       : Tile{14, 2, 1};
@@ -293,7 +264,7 @@ Strip StripOf(const OpView& op, const Convolution& c, const DeviceCaps& caps) {
   const bool square = x.size == y.size && (x.size == 3 || x.size == 5) && x.stride == y.stride &&
                       x.stride <= 2 && x.dilation == 1 && y.dilation == 1;
   Strip s;
-  if (IsSmall(caps)) s.mx = 3;
+  if (caps.few_registers()) s.mx = 3;
   // Narrow maps are one strip, of their own width.
   const int64_t narrowest = std::min<int64_t>(s.mx, 4);
   if (square && out[0] >= narrowest) s.mx = std::min(s.mx, out[0]);
@@ -380,7 +351,7 @@ Winograd ChooseForm(const Plane& p, const Convolution& c, const DeviceCaps& caps
   Winograd best = {{}, 0, 0, 0, 0, std::numeric_limits<double>::infinity()};
   const double in_blocks = static_cast<double>(DivideUp(c.channels, kChannelBlock));
   const double out_blocks = static_cast<double>(DivideUp(c.out_channels, kChannelBlock));
-  for (const Form& f : IsSmall(caps) ? std::span<const Form>(kSmallForms) : kForms) {
+  for (const Form& f : caps.few_registers() ? std::span<const Form>(kSmallForms) : kForms) {
     if (f.fused && DivideUp(c.channels, kChannelBlock) > kFusedBlocks) continue;
     Winograd w = {f, 0, 0, 0, 0, 0};
     w.tiles = DivideUp(p.ow, f.m) * DivideUp(p.oh, f.m);

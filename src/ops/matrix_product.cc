@@ -19,22 +19,6 @@ constexpr int64_t kTermsInCache = 768;
 // Elements of a matrix that stays there as a whole.
 constexpr int64_t kCached = 256 * 1024;
 
-/// A tile of `rows` rows and `vectors` vectors of 16 columns: rows * vectors + vectors of them, and
-/// one register, are what the device's hold. Few shapes, since each is a kernel to compile.
-struct Tile {
-  int64_t rows, vectors;
-  int64_t columns() const { return 16 * vectors; }
-};
-Tile ChooseTile(const MatrixProduct& p, const DeviceCaps& caps) {
-  if (caps.vectors_of_16() < 32) {  // AVX2, NEON
-    if (p.m > 4) return {6, 1};
-    return {p.m == 1 ? 1 : 4, p.m > 1 || p.n < 64 ? 1 : 4};
-  }
-  // One row has one product per weight that is read: many sums at once hide the memory's latency.
-  if (p.m <= 4) return {p.m == 1 ? 1 : 4, p.n < 64 ? 1 : 4};
-  return {8, p.n < 32 ? 1 : 2};
-}
-
 /// One panel, [terms][width]; a few terms of all lines at a time, so that what is written in
 /// strides stays in the cache.
 template <class T, class ValueOf>
@@ -151,6 +135,27 @@ KernelSpec RoundLaunch(const MatrixProduct& p, int64_t workers, std::vector<int6
 
 }  // namespace
 
+MatrixTile MatrixTile::Of(int64_t m, int64_t n, const DeviceCaps& caps) {
+  if (caps.few_registers()) {
+    if (m > 4) return {6, 1};
+    return {m == 1 ? 1 : 4, m > 1 || n < 64 ? 1 : 4};
+  }
+  // One row has one product per weight that is read: many sums at once hide the memory's latency.
+  if (m <= 4) return {m == 1 ? 1 : 4, n < 64 ? 1 : 4};
+  return {8, n < 32 ? 1 : 2};
+}
+
+int64_t MatrixTile::RowsOfItem(int64_t m, int64_t panels, const DeviceCaps& caps,
+                               int64_t least) const {
+  const int64_t items = DivideUp(8 * static_cast<int64_t>(caps.compute_units), panels);
+  const int64_t wanted = std::max(DivideUp(m, items), least);
+  return std::min(DivideUp(wanted, rows), kBlockRows / rows) * rows;
+}
+
+int64_t BlocksOfTerms(int64_t m, int64_t terms) {
+  return m > 4 ? DivideUp(terms, kTermsInCache) : 1;
+}
+
 Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest& request) const {
   auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
@@ -179,7 +184,7 @@ Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest
 }
 
 Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& request) const {
-  const Tile tile = ChooseTile(*this, request.caps);
+  const auto tile = MatrixTile::Of(m, n, request.caps);
   const int64_t width = tile.columns(), panels = DivideUp(n, width);
   const auto batches = static_cast<int64_t>(a.size());
   const B form = FormOfB(*this);
@@ -194,13 +199,10 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const bool made_a = !launches.empty();
   if (form == B::kPacked) launches.push_back(PackLaunch(1, n, k, width, b_k, b_n, bf16, &b0));
 
-  // Blocks of equal length.
   const bool panels_made = form == B::kConstant || form == B::kPacked;
-  const int64_t blocks = panels_made && m > 4 ? DivideUp(steps, kTermsInCache) : 1;
-  // Rows of a work-item: many, so that it gets many out of its panel, but every core has some.
-  const int64_t row_blocks = DivideUp(8 * workers, panels * batches);
-  const int64_t wanted = std::max<int64_t>(DivideUp(m, row_blocks), form == B::kTurned ? 64 : 1);
-  const int64_t rows = std::min(DivideUp(wanted, tile.rows), kBlockRows / tile.rows) * tile.rows;
+  const int64_t blocks = panels_made ? BlocksOfTerms(m, steps) : 1;
+  const int64_t rows =
+      tile.RowsOfItem(m, panels * batches, request.caps, form == B::kTurned ? 64 : 1);
 
   KernelSpec spec;
   spec.source = "matrix_product.cl";

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "tim/vx/matrix_product.h"
 #include "tim/vx/recurrent.h"
 
 namespace tim::vx::recurrent {
@@ -212,12 +213,9 @@ class Layer {
       a = Own(4, count, "A");
       Load(In(x, "S"), Own(4, count, "H"), count);
     }
-    // As matrix_product.cc chooses, but that all columns are whole vectors.
     const int64_t n = columns(), k = p_.features;
-    const bool small = caps_.vectors_of_16() < 32;  // AVX2, NEON
-    const int64_t mr = rows_ == 1 ? 1 : rows_ <= 4 ? 4 : small ? 6 : 8;
-    const int64_t vectors = small ? (rows_ == 1 ? 4 : 1) : rows_ <= 4 ? 4 : 2;
-    const int64_t width = kLanes * vectors, panels = DivideUp(n, width);
+    const auto tile = MatrixTile::Of(rows_, n, caps_);
+    const int64_t width = tile.columns(), panels = DivideUp(n, width);
     std::vector<float> packed(static_cast<size_t>(panels * width * k));
     std::vector<float> bias(static_cast<size_t>(panels * width));
     EachColumn([&](int64_t column, size_t g, int64_t u) {
@@ -229,17 +227,16 @@ class Layer {
       }
       bias[static_cast<size_t>(column)] = BiasOf(g, u);
     });
-    const int64_t blocks = rows_ > 4 ? DivideUp(k, 768) : 1;
-    const int64_t wanted = DivideUp(8 * static_cast<int64_t>(caps_.compute_units), panels);
-    const int64_t rows = std::min(DivideUp(DivideUp(rows_, wanted), mr), 128 / mr) * mr;
+    const int64_t blocks = BlocksOfTerms(rows_, k);
+    const int64_t rows = tile.RowsOfItem(rows_, panels, caps_);
     KernelSpec& spec = Add("matrix_product.cl", "matrix_product");
     spec.operands = {a, Data(packed, "B", "float"), Data(bias, "bias", "float"), P("Y")};
     spec.sizes = {
         {"M", rows_}, {"N", n},   {"K", k},     {"ROWS", rows}, {"BLOCK", DivideUp(k, blocks)},
         {"A_M", k},   {"A_K", 1}, {"B_STEP", 0}};
-    spec.defines = {{"MR", mr},          {"NV", vectors},       {"A_FORM", 0},
+    spec.defines = {{"MR", tile.rows},   {"NV", tile.vectors},  {"A_FORM", 0},
                     {"OWN_A", converts}, {"B_FORM", 0},         {"HAS_BIAS", 1},
-                    {"BATCHED", 0},      {"SPLIT", blocks > 1}, {"AHEAD", rows_ > mr},
+                    {"BATCHED", 0},      {"SPLIT", blocks > 1}, {"AHEAD", rows_ > tile.rows},
                     {"OWN_Y", 1}};
     spec.dims = 3;
     spec.global = Grid(DivideUp(rows_, rows), panels, 1);

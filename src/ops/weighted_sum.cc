@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "tim/vx/matrix_product.h"
+
 namespace tim::vx::weighted_sum {
 namespace {
 
@@ -100,16 +102,9 @@ std::vector<Operand> SumOperands(const OpView& op, int64_t channels) {
 
 namespace {
 
-/// A tile of `rows` rows and `vectors` vectors of 16 columns: rows * vectors + vectors of them, and
-/// one register, are what the device's hold.
-struct Tile {
-  int64_t rows, vectors;
-  int64_t columns() const { return 16 * vectors; }
-};
-
 /// Few shapes, since each is a kernel to compile.
-Tile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
-  if (caps.vectors_of_16() < 32) {  // AVX2, NEON
+MatrixTile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
+  if (caps.few_registers()) {
     if (p.weights_are_rows || p.m > 4) return {6, 1};
     return {p.m == 1 ? 1 : 4, 1};
   }
@@ -125,7 +120,7 @@ Tile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
 }
 
 int64_t PackedWidth(const Matmul& p, const DeviceCaps& caps) {
-  const Tile tile = ChooseTile(p, caps);
+  const MatrixTile tile = ChooseTile(p, caps);
   return p.weights_are_rows ? tile.rows : tile.columns();
 }
 
@@ -163,7 +158,7 @@ Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, 
 }
 
 Result<Launches> TileLaunch(const OpView& op, const KernelRequest& request, const Matmul& p) {
-  const Tile tile = ChooseTile(p, request.caps);
+  const MatrixTile tile = ChooseTile(p, request.caps);
   const int64_t width = PackedWidth(p, request.caps);
   const bool narrow = p.weights_are_rows && p.n < tile.columns();
   KernelSpec spec;

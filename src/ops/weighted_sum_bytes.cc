@@ -172,7 +172,6 @@ constexpr Tile kTiles[] = {{7, 4, 1.0},  {14, 2, 1.0},  {13, 2, 1.0},
 /// For registers that hold 8 vectors of 16 numbers: AVX2, NEON.
 constexpr Tile kSmallTiles[] = {{6, 1, 1.0}, {5, 1, 1.02}, {4, 1, 1.1}, {1, 4, 1.8}};
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
-bool IsSmall(const DeviceCaps& caps) { return caps.vectors_of_16() < 32; }
 
 /// Multiplications of one vector of results.
 template <bool kDot>
@@ -185,7 +184,7 @@ Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps, const Devic
       p.x.stride <= 2 && p.x.dilation == 1 && p.y.dilation == 1 && p.x.size <= kWidest;
   Tile best;
   double least = std::numeric_limits<double>::infinity();
-  for (Tile t : IsSmall(caps) ? std::span<const Tile>(kSmallTiles) : kTiles) {
+  for (Tile t : caps.few_registers() ? std::span<const Tile>(kSmallTiles) : kTiles) {
     constexpr double kStore = 5, kStart = 80;  // per vector, per tile; measured
     const auto vectors = static_cast<double>(t.mx * t.nv);
     const double tile = vectors * (static_cast<double>(steps) * t.step + kStore) + kStart;
@@ -230,39 +229,24 @@ template <bool kDot>
 Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const KernelRequest& request,
                                            const Convolution& c) {
   const Plane p = PlaneOf(op, c);
-  const int64_t taps = p.x.size * p.y.size, terms = c.used * taps, block = kChannelBlock;
+  const int64_t taps = p.x.size * p.y.size, terms = c.used * taps;
   constexpr int64_t kTogether = kDot ? 4 : 1;
-  const int64_t steps = DivideUp(c.used, kTogether);  // of one tap: blocks are whole fours
   const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   const Weights weights(op.in(1));
-  const int64_t used = c.used, outs = c.out_channels, slice = c.per_slice * taps;
-  // Block by block, so that what is written in strides stays in the cache.
-  const auto pack = [=](int8_t* to) {
-    for (int64_t group = 0; group < outs; group += width) {
-      for (int64_t first = 0; first < used; first += block) {
-        const int64_t lanes = std::min(block, used - first);
-        const int64_t here = DivideUp(lanes, kTogether);  // steps of a tap
-        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
-          for (int64_t u = 0; u < lanes; ++u) {
-            const int64_t column = (o - group) * kTogether + u % kTogether;
-            for (int64_t k = 0; k < taps; ++k)
-              to[(k * here + u / kTogether) * width * kTogether + column] =
-                  weights.Byte(o * slice + (first + u) * taps + k);
-          }
-        }
-        to += taps * here * width * kTogether;
-      }
-    }
+  const int64_t used = c.used, slice = c.per_slice * taps;
+  const auto pack = [=](int8_t* to, int64_t o, int64_t u, int64_t k) {
+    for (int64_t i = 0; i < std::min(kTogether, used - u); ++i)
+      to[i] = weights.Byte(o * slice + (u + i) * taps + k);
   };
-  const Channels channels = ChannelsOf(op, outs, terms, weights, slice);
+  const Channels channels = ChannelsOf(op, c.out_channels, terms, weights, slice);
   KernelSpec spec;
   spec.source = "conv_block8.cl";
   spec.entry = "conv_block8";
-  spec.operands = {In(0, "X"),
-                   PackedData<int8_t>(groups * width * steps * taps * kTogether, "W", "char", pack),
-                   Padded(channels.bias, width, "B", "int"),
-                   Padded(channels.m, width, "M", "float"), Out(0, "Y")};
+  spec.operands = {
+      In(0, "X"), PackedBlocks<int8_t>(c, width, kChannelBlock, kTogether, kTogether, "char", pack),
+      Padded(channels.bias, width, "B", "int"), Padded(channels.m, width, "M", "float"),
+      Out(0, "Y")};
   spec.sizes = PlaneSizes(p, c);
   spec.sizes.emplace_back("GROUPS", groups);
   spec.sizes.emplace_back("LIMIT", LimitOf(channels));
@@ -283,7 +267,7 @@ constexpr int64_t kStemRoom = 4096;  // four byte each without dot product
 /// Of few shapes that fill the registers the one that computes least twice at the end of a row.
 Tile StemTile(const OpView& op, const Convolution& c, const DeviceCaps& caps) {
   const int64_t ow = op.out(0).shape()[0], vectors = DivideUp(c.out_channels, kChannelBlock);
-  if (IsSmall(caps)) return {std::min<int64_t>(ow, ow % 6 <= ow % 5 ? 6 : 5), 1, 1.0};
+  if (caps.few_registers()) return {std::min<int64_t>(ow, ow % 6 <= ow % 5 ? 6 : 5), 1, 1.0};
   if (ow < 12) return {std::min<int64_t>(ow, 7), vectors <= 2 ? 2 : 4, 1.0};
   Tile best = {12, std::min<int64_t>(vectors, 2), 1.0};
   for (const int64_t mx : {13, 14, 16}) {
@@ -449,7 +433,7 @@ struct MatmulTile {
 };
 MatmulTile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
   const int64_t vectors = DivideUp(p.n, 16);
-  if (IsSmall(caps)) {
+  if (caps.few_registers()) {
     if (p.m == 1) return {1, vectors <= 2 ? 2 : 4};
     return {p.m <= 4 ? 4 : 6, 1};
   }

@@ -27,8 +27,8 @@ struct DeviceCaps {
   /// Vector registers, and the floats that one holds: what register tiles have to fit into.
   /// AVX-512: 32 of 16; AVX2: 16 of 8; NEON: 32 of 4.
   uint32_t vector_registers = 32, vector_floats = 16;
-  /// Vectors of 16 floats in all registers.
-  uint32_t vectors_of_16() const { return vector_registers * vector_floats / 16; }
+  /// The registers hold less than 32 vectors of 16 floats, so tiles must be small: AVX2, NEON.
+  bool few_registers() const { return vector_registers * vector_floats < 32 * 16; }
   /// Host and device see the same memory, so buffers over host memory need no copies.
   bool shared_memory = false;
   bool correctly_rounded_divide = false;

@@ -9,6 +9,23 @@
 
 namespace tim::vx {
 
+/// A tile of a product: `rows` rows and `vectors` vectors of 16 columns, so that rows * vectors +
+/// vectors of them, and one register, fit into the device's.
+struct MatrixTile {
+  int64_t rows, vectors;
+  int64_t columns() const { return 16 * vectors; }
+
+  /// For a result of m rows and n columns. Few shapes, since each is a kernel to compile.
+  TIMCL_API static MatrixTile Of(int64_t m, int64_t n, const DeviceCaps& caps);
+  /// ROWS of matrix_product.cl: how many of m rows a work-item takes. As many as leave something
+  /// for every core, where `panels` times as many work-items have them; not less than `least`.
+  TIMCL_API int64_t RowsOfItem(int64_t m, int64_t panels, const DeviceCaps& caps,
+                               int64_t least = 1) const;
+};
+/// In how many blocks of equal length (BLOCK of matrix_product.cl) a packed panel of `terms` is
+/// walked through for m rows.
+TIMCL_API int64_t BlocksOfTerms(int64_t m, int64_t terms);
+
 /// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n]: input 0 times input 1 into output 0.
 /// A[m][k] lies at m * a_m + k * a_k, one of which is 1, and B[k][n] at k * b_k + n * b_n likewise.
 struct MatrixProduct {

@@ -3,6 +3,7 @@
 #ifndef TIM_VX_WEIGHTED_SUM_H_
 #define TIM_VX_WEIGHTED_SUM_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -251,6 +252,37 @@ inline Plane PlaneOf(const OpView& op, const Convolution& c) {
   }
   return p;
 }
+/// Constant weights in two dimensions as tiles of `width` output channels read them: [groups of
+/// `width`][blocks of `block` input channels][taps][steps][width][elements], a step being
+/// `together` neighbours of a block, the last one's perhaps fewer. Calls step(to, o, u, k) for the
+/// `elements` elements of output channel o, input channels u and on, and tap k. `block` is a
+/// multiple of `together`.
+template <class T, class Step>
+Operand PackedBlocks(const Convolution& c, int64_t width, int64_t block, int64_t together,
+                     int64_t elements, std::string element, Step step) {
+  const int64_t taps = c.axes[0].size * c.axes[1].size, used = c.used, outs = c.out_channels;
+  // Block by block, so that what is written in strides stays in the cache.
+  const auto pack = [=](T* to) {
+    for (int64_t group = 0; group < outs; group += width) {
+      for (int64_t first = 0; first < used; first += block) {
+        const int64_t last = std::min(first + block, used);
+        const int64_t steps = DivideUp(last - first, together);
+        for (int64_t o = group; o < std::min(group + width, outs); ++o) {
+          for (int64_t s = 0; s < steps; ++s) {
+            for (int64_t k = 0; k < taps; ++k) {
+              step(to + ((k * steps + s) * width + o - group) * elements, o, first + s * together,
+                   k);
+            }
+          }
+        }
+        to += taps * steps * width * elements;
+      }
+    }
+  };
+  return PackedData<T>(DivideUp(outs, width) * width * DivideUp(used, together) * taps * elements,
+                       "W", std::move(element), pack);
+}
+
 /// The sizes that kernels over blocks take: those of the plane, its windows and its channels.
 inline std::vector<std::pair<std::string, int64_t>> PlaneSizes(const Plane& p,
                                                                const Convolution& c) {

@@ -84,7 +84,7 @@ class Meter {
     queue_ = cl::CommandQueue(device_.context(), device_.entry().device,
                               cl_command_queue_properties{0}, &error);
     TIMCL_TRY(ClStatus(error, "clCreateCommandQueue", caps.name));
-    const uint32_t chains = caps.vectors_of_16() < 32 ? kFewChains : static_cast<uint32_t>(kChains);
+    const uint32_t chains = caps.few_registers() ? kFewChains : static_cast<uint32_t>(kChains);
     const std::string source =
         fmt::format("#define DOT {}\n#define PAIRS {}\n#define CHAINS {}\n{}",
                     caps.dot_product_u8s8 ? 1 : 0, caps.dot_product_bf16 ? 1 : 0, chains, kSource);
