@@ -46,10 +46,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
   global const float* next = w + IC * KH * KW * NR + tile * share * blocks * KH;
 
   float16 acc[MX][NV];
-#pragma unroll
-  for (int i = 0; i < MX; ++i)
-#pragma unroll
-    for (int j = 0; j < NV; ++j) acc[i][j] = LOAD16(bias + (group * NV + j) * 16);
+  START_TILE(acc, MX, LOAD16(bias + (group * NV + j) * 16));
 
   float16 copy[LINE];
 #if STRIDE
@@ -85,15 +82,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
         x = AS_GLOBAL(copy);
 #endif
         for (int l = 0; l < lanes; ++l) {
-          float16 v[NV];
-#pragma unroll
-          for (int j = 0; j < NV; ++j) v[j] = LOAD16(w + j * 16);
-#pragma unroll
-          for (int i = 0; i < MX; ++i) {
-            const float16 lane = x[l + i * (APART * 16)];
-#pragma unroll
-            for (int j = 0; j < NV; ++j) acc[i][j] = fma(lane, v[j], acc[i][j]);
-          }
+          ADD_TERM(acc, MX, x[l + i * (APART * 16)], w);
           w += NR;
         }
         x += DILATION_X * 16;

@@ -27,10 +27,7 @@ TILE_FUNCTION(run)(PARAMETERS, int item, int group, int image) {
     global const float* next = weights + IC * NR + ahead;
 
     float16 acc[MX][NV];
-#pragma unroll
-    for (int i = 0; i < MX; ++i)
-#pragma unroll
-      for (int j = 0; j < NV; ++j) acc[i][j] = LOAD16(bias + (group * NV + j) * 16);
+    START_TILE(acc, MX, LOAD16(bias + (group * NV + j) * 16));
 
 #pragma nounroll
     for (int left = IC; left > 0; left -= 16) {
@@ -40,15 +37,7 @@ TILE_FUNCTION(run)(PARAMETERS, int item, int group, int image) {
       const int lanes = min(left, 16);
 #pragma nounroll
       for (int l = 0; l < lanes; ++l) {
-        float16 v[NV];
-#pragma unroll
-        for (int j = 0; j < NV; ++j) v[j] = LOAD16(w + j * 16);
-#pragma unroll
-        for (int i = 0; i < MX; ++i) {
-          const float16 lane = x[l + i * 16];
-#pragma unroll
-          for (int j = 0; j < NV; ++j) acc[i][j] = fma(lane, v[j], acc[i][j]);
-        }
+        ADD_TERM(acc, MX, x[l + i * 16], w);
         w += NR;
       }
       x += PIXELS * 16;

@@ -23,10 +23,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
   global const float* w = W + group * (C * KH * KW * NR);
 
   float16 acc[MX][NV];
-#pragma unroll
-  for (int i = 0; i < MX; ++i)
-#pragma unroll
-    for (int j = 0; j < NV; ++j) acc[i][j] = LOAD16(bias + (group * NV + j) * 16);
+  START_TILE(acc, MX, LOAD16(bias + (group * NV + j) * 16));
 
   float copy[LINE];
   for (int c = 0; c < C; ++c) {
@@ -54,15 +51,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
       }
 #pragma nounroll
       for (int kw = 0; kw < KW; ++kw) {
-        float16 v[NV];
-#pragma unroll
-        for (int j = 0; j < NV; ++j) v[j] = LOAD16(w + j * 16);
-#pragma unroll
-        for (int i = 0; i < MX; ++i) {
-          const float16 cell = x[i * STRIDE];
-#pragma unroll
-          for (int j = 0; j < NV; ++j) acc[i][j] = fma(cell, v[j], acc[i][j]);
-        }
+        ADD_TERM(acc, MX, x[i * STRIDE], w);
         w += NR;
         x += DILATION_X;
       }

@@ -143,10 +143,7 @@ TILE_FUNCTION(tiles)(PARAMETERS, int tile_block, int tile_blocks, int part, int 
 #pragma nounroll
     for (int t = 0; t < TT; ++t) {
       float16 acc[MR][NV];
-#pragma unroll
-      for (int i = 0; i < MR; ++i)
-#pragma unroll
-        for (int j = 0; j < NV; ++j) acc[i][j] = ZERO16;
+      START_TILE(acc, MR, ZERO16);
 #pragma nounroll
       for (int b = 0; b < blocks; ++b) {
         global const float* line = v + (t * blocks + b) * (MR * 16);
@@ -157,15 +154,7 @@ TILE_FUNCTION(tiles)(PARAMETERS, int tile_block, int tile_blocks, int part, int 
         next += share;
 #endif
         for (int l = 0; l < lanes; ++l) {
-          float16 w[NV];
-#pragma unroll
-          for (int j = 0; j < NV; ++j) w[j] = LOAD16(u + j * 16);
-#pragma unroll
-          for (int i = 0; i < MR; ++i) {
-            const float16 x = line[i * 16 + l];
-#pragma unroll
-            for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, w[j], acc[i][j]);
-          }
+          ADD_TERM(acc, MR, line[i * 16 + l], u);
           u += NR;
         }
       }
