@@ -33,13 +33,14 @@ void Dump(const std::string& path, const std::string& text) {
   if (!file) base::Log("dump", base::LogLevel::kWarn, "cannot write '{}'", path);
 }
 
-/// CompileOption::SetOption("opencl", name, "off") leaves a step of the compiler out:
-/// private_layouts, alias, pieces, in_place, one_kernel, helpers. "inline" is on or off for a
-/// graph, whatever its size, and "helpers" may be on.
-bool Enabled(const CompileEnv& env, const char* name) {
+/// What CompileOption::SetOption("opencl", name, ...) says, or nothing.
+std::string OptionOf(const CompileEnv& env, const char* name) {
   const auto it = env.options.find(name);
-  return it == env.options.end() || it->second != "off";
+  return it == env.options.end() ? std::string() : it->second;
 }
+/// "off" leaves a step of the compiler out: private_layouts, alias, pieces, in_place, one_kernel,
+/// helpers. "inline" is on or off for a graph, whatever its size, and "helpers" may be on.
+bool Enabled(const CompileEnv& env, const char* name) { return OptionOf(env, name) != "off"; }
 
 /// What became of relaxed mode.
 std::string DescribeRelaxed(size_t bf16_ops, const DeviceCaps& caps) {
@@ -101,11 +102,11 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
     if (!tuning_warning_.empty()) units->warnings.push_back(tuning_warning_);
-    Place place;
+    Where where;
     if (inline_) {
-      TIMCL_ASSIGN(place, ChooseInline(parts, env, units, &emitted));
+      TIMCL_ASSIGN(where, ChooseInline(parts, env, units, &emitted));
     }
-    const auto& [run_inline, helpers, rules, why] = place;
+    const auto& [run_inline, helpers, rules, why] = where;
     if (emitted.empty())
       TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, 1 + helpers, units, &emitted));
     std::vector<Emitted*> all;
@@ -185,19 +186,16 @@ class OpenClBackend : public Backend {
       if (env.progress) env.progress("building programs", units->kernels.size(), calls.size());
       // Partitions share programs: the first that has one builds it, the others find it.
       BuiltPrograms programs;
-      BuildStats stats;
-      Status built = lane.programs->Build(plan->programs, env.dump_dir, &programs, &stats);
+      Status built = Build(lane, *plan, env, &programs, units);
       if (built.code() == Code::kKernelBuild && plan->separate != nullptr) {
         // A kernel that cannot do without the work-items of OpenCL, or a wrong one.
         base::Log("compile", base::LogLevel::kInfo, "one by one: {}", built.message());
         plan = plan->separate;
-        built = lane.programs->Build(plan->programs, env.dump_dir, &programs, &stats);
+        built = Build(lane, *plan, env, &programs, units);
       }
       if (built.code() == Code::kKernelBuild)
         return FindCulprits(built, *plan->programs[programs.size()], modules, calls, env, units);
       TIMCL_TRY(built);
-      units->programs_built += stats.built;
-      units->programs_from_cache += stats.from_disk;
       if (plan->separate != nullptr) {
         std::unique_ptr<Helpers> helpers;
         if (plan->helpers != nullptr) {
@@ -236,11 +234,11 @@ class OpenClBackend : public Backend {
 
   /// "tuning": "off", or another file than the context's. Null: none.
   Result<std::shared_ptr<const Tuning>> TuningOf(const CompileEnv& env) const {
-    const auto asked = env.options.find("tuning");
-    if (asked == env.options.end()) return tuning_;
-    if (asked->second == "off") return std::shared_ptr<const Tuning>();
+    const std::string asked = OptionOf(env, "tuning");
+    if (asked.empty()) return tuning_;
+    if (asked == "off") return std::shared_ptr<const Tuning>();
     const DeviceCaps& caps = main_.device->caps();
-    TIMCL_ASSIGN(Tuning read, Tuning::Read(asked->second, caps.name, caps.driver));
+    TIMCL_ASSIGN(Tuning read, Tuning::Read(asked, caps.name, caps.driver));
     return std::make_shared<const Tuning>(std::move(read));
   }
 
@@ -250,8 +248,7 @@ class OpenClBackend : public Backend {
     wishes.relaxed = env.relaxed;
     for (const auto& [option, names] : {std::pair("without_kernels", &wishes.without),
                                         std::pair("first_kernels", &wishes.first)}) {
-      const auto it = env.options.find(option);
-      std::stringstream list(it == env.options.end() ? std::string() : it->second);
+      std::stringstream list(OptionOf(env, option));
       for (std::string name; std::getline(list, name, ',');) names->insert(name);
     }
     return wishes;
@@ -266,14 +263,20 @@ class OpenClBackend : public Backend {
   };
   Lane& LaneOf(const PartitionPlan& plan) { return plan.run_inline && inline_ ? *inline_ : main_; }
 
+  static Status Build(Lane& lane, const PartitionPlan& plan, const CompileEnv& env,
+                      BuiltPrograms* programs, LoadedUnits* units) {
+    BuildStats stats;
+    const Status built = lane.programs->Build(plan.programs, env.dump_dir, programs, &stats);
+    units->programs_built += stats.built;
+    units->programs_from_cache += stats.from_disk;
+    return built;
+  }
+
   /// The helpers of a plan, on the main device.
   Result<std::unique_ptr<Helpers>> LoadHelpers(const PartitionPlan& plan, const CompileEnv& env,
                                                LoadedUnits* units) {
     BuiltPrograms programs;
-    BuildStats stats;
-    TIMCL_TRY(main_.programs->Build(plan.helpers->programs, env.dump_dir, &programs, &stats));
-    units->programs_built += stats.built;
-    units->programs_from_cache += stats.from_disk;
+    TIMCL_TRY(Build(main_, *plan.helpers, env, &programs, units));
     TIMCL_ASSIGN(auto session, Session::Create(main_.device));
     return std::make_unique<Helpers>(std::move(session), plan.helpers, plan.helper_rules,
                                      std::move(programs));
@@ -306,7 +309,7 @@ class OpenClBackend : public Backend {
   }
 
   /// Where a graph runs.
-  struct Place {
+  struct Where {
     bool run_inline = false;
     size_t helpers = 0;  // of the thread that it runs in
     HelperRules rules;
@@ -315,15 +318,11 @@ class OpenClBackend : public Backend {
   /// Whether the graph runs on the inline device. One graph stays on one device: a change between
   /// the two costs as much as the wake-up that it saves. Sets `emitted` where that was made for the
   /// device that is chosen.
-  Result<Place> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
+  Result<Where> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
                              CompiledUnits* units, std::vector<Emitted>* emitted) {
-    Place place;
-    const auto option = [&](const char* name) {
-      const auto asked = env.options.find(name);
-      return asked == env.options.end() ? std::string() : asked->second;
-    };
-    const std::string choice = option("inline"), helpers = option("helpers");
-    if (choice == "off") return Place{false, 0, {}, "main device, as asked for"};
+    Where where;
+    const std::string choice = OptionOf(env, "inline"), helpers = OptionOf(env, "helpers");
+    if (choice == "off") return Where{false, 0, {}, "main device, as asked for"};
     CompiledUnits tried;
     std::vector<Emitted> made;
     TIMCL_TRY(EmitAll(parts, env, main_, 1, &tried, &made));
@@ -334,21 +333,21 @@ class OpenClBackend : public Backend {
     const bool asked = choice == "on" || options_.inline_device == InlineDevice::kAllGraphs;
     const bool may_help = main.compute_units > 1 && main.shared_memory && main.register_tiles_pay &&
                           parts.size() == 1 && helpers != "off";
-    place.run_inline = asked || estimate.small() ||
+    where.run_inline = asked || estimate.small() ||
                        (may_help && estimate.helped < estimate.main &&
-                        JoinWithHelpers(made[0], options_.kernel_dir, main.compute_units - 1).ok());
-    place.note = asked ? "inline device, as asked for" : Describe(estimate, place.run_inline);
-    place.rules.always = helpers == "on";
-    place.rules.work_us = static_cast<uint32_t>(std::min(estimate.work, 1e6));
-    if (place.run_inline && may_help && (place.rules.always || estimate.HelpersPay()))
-      place.helpers = estimate.Helpers(main.compute_units - 1);
+                        CanHaveHelpers(made[0], main.compute_units - 1).ok());
+    where.note = asked ? "inline device, as asked for" : Describe(estimate, where.run_inline);
+    where.rules.always = helpers == "on";
+    where.rules.work_us = static_cast<uint32_t>(std::min(estimate.work, 1e6));
+    if (where.run_inline && may_help && (where.rules.always || estimate.HelpersPay()))
+      where.helpers = estimate.Helpers(main.compute_units - 1);
     // What would run on the main device without them gets them at once.
-    if (!asked && !estimate.small()) place.rules.close_runs = 0;
-    if (!place.run_inline) {
+    if (!asked && !estimate.small()) where.rules.close_runs = 0;
+    if (!where.run_inline) {
       units->refusals.merge(tried.refusals);
       *emitted = std::move(made);
     }
-    return place;
+    return where;
   }
 
   static std::shared_ptr<const PartitionPlan> PlanOf(const std::vector<CodeModule>& modules,

@@ -11,7 +11,6 @@
 namespace tim::vx::opencl {
 namespace {
 
-constexpr size_t kAlignment = 128;
 /// What one thread copies at a time.
 constexpr size_t kCopy = size_t{4} << 20;
 
@@ -54,7 +53,8 @@ Status PlaceConstants(PartitionPlan* plan, PartitionPlan* joined) {
     for (size_t i = 0; i < plan->constants.size(); ++i) {
       if (!plan->constants[i].fill) continue;
       parts.emplace_back(i, bytes);
-      bytes = base::AlignUp(bytes + std::max<size_t>(plan->constants[i].bytes(), 1), kAlignment);
+      bytes = base::AlignUp(bytes + std::max<size_t>(plan->constants[i].bytes(), 1),
+                            kConstantAlignment);
     }
   }
   if (bytes == 0) return Status();

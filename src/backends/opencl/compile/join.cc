@@ -35,71 +35,15 @@ constexpr double kLeastShare = 0.5, kLeastHelpedShare = 0.8;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
-constexpr size_t kAlignment = 128;
+constexpr size_t kHelperLine = Helpers::kLine * sizeof(uint32_t);
 
-class Joiner {
- public:
-  Joiner(const Emitted& emitted, size_t workers, bool helped = false)
-      : from_(emitted.plan), variants_(emitted.variants), workers_(workers), helped_(helped) {
-    // Sessions know constants by their addresses, so none begins where the whole does.
-    constants_.fill_bytes = kAlignment;
-  }
-
-  Result<PartitionPlan> Run(const std::string& kernel_dir) {
-    TIMCL_TRY(Check());
-    launch_.label = fmt::format("{} steps in one kernel", from_.launches.size());
-    launch_.kernel = "steps";
-    launch_.local = {1, 1, 1};
-    for (const Launch& launch : from_.launches) TIMCL_TRY(AddStep(launch));
-    launch_.args.push_back(ConstantArg(std::move(constants_)));
-    Constant table;
-    table.data = std::make_shared<const std::vector<std::byte>>(
-        reinterpret_cast<const std::byte*>(table_.data()),
-        reinterpret_cast<const std::byte*>(table_.data() + table_.size()));
-    launch_.args.push_back(ConstantArg(std::move(table)));
-    const auto steps = static_cast<int32_t>(from_.launches.size());
-    Arg count;
-    count.bytes = sizeof steps;
-    std::memcpy(count.value.data(), &steps, sizeof steps);
-    count.is_amount = true;
-    launch_.args.push_back(count);
-    if (workers_ > 1) {
-      if (!helped_) launch_.global = {workers_, 1, 1};
-      Arg counters;
-      counters.kind = Arg::Kind::kPersistent;
-      counters.bytes = kCounterBytes * (from_.launches.size() + 1);
-      if (helped_)
-        counters.bytes =
-            sizeof(uint32_t) * Helpers::kLine * (Helpers::kControls + 3 * from_.launches.size());
-      launch_.args.push_back(counters);
-      plan_.persistent_bytes = counters.bytes;
-      plan_.zero_persistent = true;
-    }
-
-    SetProgram(kernel_dir, workers_ == 1 ? kAlone : helped_ ? kHelped : kShared, &plan_);
-    plan_.launches.push_back(std::move(launch_));
-    plan_.scratch_bytes = from_.scratch_bytes;
-    plan_.live_bytes = from_.live_bytes;
-    plan_.host_inputs = from_.host_inputs;
-    if (helped_) {
-      PartitionPlan helpers = plan_;
-      SetProgram(kernel_dir, kHelper, &helpers);
-      helpers.launches[0].kernel = "helpers";
-      helpers.launches[0].global[0] = workers_ - 1;
-      helpers.zero_persistent = false;  // that is the caller's to do
-      plan_.helpers = std::make_shared<PartitionPlan>(std::move(helpers));
-    }
-    return std::move(plan_);
-  }
-
- private:
-  static constexpr const char* kEntry = "timcl_steps";
-  /// What the kernel does with the walk over all steps.
-  static constexpr const char* kAlone = "  timcl_walk(memory, step, steps);\n";
-  static constexpr const char* kShared =
-      "  timcl_walk(memory, step, steps, counters);\n"
-      "  timcl_end(counters + steps * COUNTERS, steps);\n";
-  static constexpr const char* kHelped = R"(
+constexpr const char* kEntry = "timcl_steps";
+/// What the kernel does with the walk over all steps.
+constexpr const char* kAlone = "  timcl_walk(memory, step, steps);\n";
+constexpr const char* kShared =
+    "  timcl_walk(memory, step, steps, counters);\n"
+    "  timcl_end(counters + steps * COUNTERS, steps);\n";
+constexpr const char* kHelped = R"(
   timcl_turn_t turn = {counters + CONTROLS, counters[POSTED], counters[PRESENT] != 0, 0, 0};
   if (turn.shared) {
     timcl_fence();
@@ -108,7 +52,7 @@ class Joiner {
   timcl_walk(memory, step, steps, &turn);
   if (turn.late) ++counters[LATE_RUNS];
 )";
-  static constexpr const char* kHelper = R"(
+constexpr const char* kHelper = R"(
   timcl_turn_t turn = {counters + CONTROLS, 0, 1, 1, 0};
   atomic_inc(counters + PRESENT);
   uint seen = counters[POSTED];
@@ -131,73 +75,57 @@ class Joiner {
   atomic_dec(counters + PRESENT);
   atomic_inc(counters + LEFT);
 )";
-  static constexpr const char* kLoop =
-      "  for (int z = 0; z < n2; ++z)\n"
-      "    for (int y = 0; y < n1; ++y)\n"
-      "      for (int x = 0; x < n0; ++x)\n"
-      "        {function}(x, y, z, n0, n1, n2{arguments});\n";
-  /// Work-items, or columns of them, are claimed a share at a time: large ones first, so that
-  /// workers seldom come back, and small ones last, so that all are done at the same time. How
-  /// large the n-th share is, each worker knows. Of two workers, one takes its shares from the
-  /// front and one from the end: what a step leaves in the cache of a core is then what the next
-  /// one needs.
-  static constexpr const char* kShares =
-      "  const int columns = step[5], all = columns ? n0 : n0 * n1 * n2;\n"
-      "  int left = all, size = 0, front = 0, back = all, claim = 0;\n";
-  static constexpr const char* kShareLoop =
-      "    for (; claim <= own; ++claim) {\n"
-      "      size = min(max(left / (2 * WORKERS), least), left);\n"
-      "      left -= size;\n"
-      "    }\n"
-      "    if (size == 0) break;\n"
-      "    int i = all - left - size;\n"
-      "    if (WORKERS == 2) i = SIDE ? (back -= size) : (front += size) - size;\n"
-      "    const int from = columns ? i : 0, to = columns ? i + size : n0;\n"
-      "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
-      "    for (int k = columns ? size * n1 * n2 : size; k > 0; --k) {\n"
-      "      {function}(x, y, z, n0, n1, n2{arguments});\n"
-      "      if (++x == to) {\n"
-      "        x = from;\n"
-      "        if (++y == n1) y = 0, ++z;\n"
-      "      }\n"
-      "    }\n";
-  static constexpr const char* kSharedLoop =
-      "  const int least = step[4];\n"
-      "  for (;;) {\n"
-      "    const int own = atomic_inc(counters);\n"
-      "{share}"
-      "    timcl_fence();\n"
-      "    atomic_add(counters + COUNTERS / 2, size);\n"
-      "  }\n"
-      "  while (counters[COUNTERS / 2] < all) RELAX;\n"
-      "  timcl_fence();\n";
-  static constexpr const char* kHelpedLoop =
-      "  const int least = turn->shared ? step[4] : all;\n"
-      "  const uint shares = turn->shared ? step[6] : 1;\n"
-      "  for (uint own = 0; timcl_claim(turn, shares, &own); ++own) {\n"
-      "{share}"
-      "    timcl_done(turn);\n"
-      "  }\n"
-      "  timcl_await(turn, shares);\n";
-  static constexpr const char* kSharing = R"(
-#define COUNTERS 64
-#ifdef __x86_64__
-#define RELAX __asm__ volatile("pause")
-#else
-#define RELAX
-#endif
-// What was written before it is there before what is written after it, for the compiler too. x86
-// keeps the order of stores by itself, and the fence of OpenCL waits for memory there.
-static void timcl_fence(void) {
-#ifdef __x86_64__
-  __asm__ volatile("" ::: "memory");
-#else
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
-#endif
-}
-)";
-  static constexpr const char* kEnd =
-      R"(#define WORKERS (int)get_num_groups(0)
+constexpr const char* kLoop =
+    "  for (int z = 0; z < n2; ++z)\n"
+    "    for (int y = 0; y < n1; ++y)\n"
+    "      for (int x = 0; x < n0; ++x)\n"
+    "        {function}(x, y, z, n0, n1, n2{arguments});\n";
+/// Work-items, or columns of them, are claimed a share at a time: large ones first, so that
+/// workers seldom come back, and small ones last, so that all are done at the same time. How
+/// large the n-th share is, each worker knows. Of two workers, one takes its shares from the
+/// front and one from the end: what a step leaves in the cache of a core is then what the next
+/// one needs.
+constexpr const char* kShares =
+    "  const int columns = step[5], all = columns ? n0 : n0 * n1 * n2;\n"
+    "  int left = all, size = 0, front = 0, back = all, claim = 0;\n";
+constexpr const char* kShareLoop =
+    "    for (; claim <= own; ++claim) {\n"
+    "      size = min(max(left / (2 * WORKERS), least), left);\n"
+    "      left -= size;\n"
+    "    }\n"
+    "    if (size == 0) break;\n"
+    "    int i = all - left - size;\n"
+    "    if (WORKERS == 2) i = SIDE ? (back -= size) : (front += size) - size;\n"
+    "    const int from = columns ? i : 0, to = columns ? i + size : n0;\n"
+    "    int x = i % n0, y = i / n0 % n1, z = i / n0 / n1;\n"
+    "    for (int k = columns ? size * n1 * n2 : size; k > 0; --k) {\n"
+    "      {function}(x, y, z, n0, n1, n2{arguments});\n"
+    "      if (++x == to) {\n"
+    "        x = from;\n"
+    "        if (++y == n1) y = 0, ++z;\n"
+    "      }\n"
+    "    }\n";
+constexpr const char* kSharedLoop =
+    "  const int least = step[4];\n"
+    "  for (;;) {\n"
+    "    const int own = atomic_inc(counters);\n"
+    "{share}"
+    "    timcl_fence();\n"
+    "    atomic_add(counters + COUNTERS / 2, size);\n"
+    "  }\n"
+    "  while (counters[COUNTERS / 2] < all) RELAX;\n"
+    "  timcl_fence();\n";
+constexpr const char* kHelpedLoop =
+    "  const int least = turn->shared ? step[4] : all;\n"
+    "  const uint shares = turn->shared ? step[6] : 1;\n"
+    "  for (uint own = 0; timcl_claim(turn, shares, &own); ++own) {\n"
+    "{share}"
+    "    timcl_done(turn);\n"
+    "  }\n"
+    "  timcl_await(turn, shares);\n";
+constexpr const char* kEnd =
+    R"(#define COUNTERS 64
+#define WORKERS (int)get_num_groups(0)
 #define SIDE get_group_id(0)
 // The last one to leave the plan makes all counters 0 again, for the next Run.
 static void timcl_end(volatile global int* counters, int steps) {
@@ -205,7 +133,7 @@ static void timcl_end(volatile global int* counters, int steps) {
   for (int s = 0; s <= steps; ++s, counters -= COUNTERS) counters[0] = counters[COUNTERS / 2] = 0;
 }
 )";
-  static constexpr const char* kTurn = R"(
+constexpr const char* kTurn = R"(
 #define MOST_RUNS 100000  // of one launch of helpers
 #define LATE 4000         // turns of waiting for a helper
 // Taking part in a Run. Counters of claimed shares and of those that each side has done only grow,
@@ -247,6 +175,108 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
 }
 )";
 
+/// What plans for one worker, for several, and for the caller with helpers differ in.
+struct Form {
+  const char* body;               // of the kernel
+  const char* loop;               // over the work-items of a step
+  size_t numbers;                 // of a step in the table, before those of its arguments
+  const char* shares = "";        // before the loop
+  const char* functions = "";     // before those of the steps
+  const char* counters = "";      // the kernel's last parameter
+  const char* parameter = "";     // that of the functions of the steps
+  const char* argument = "";      // what they are given for it
+  const char* next = "";          // after each step
+  size_t counter_bytes = 0;       // of one step
+  size_t more_counter_bytes = 0;  // besides those of the steps
+};
+constexpr Form kForOne = {.body = kAlone, .loop = kLoop, .numbers = 4};
+constexpr Form kForWorkers = {.body = kShared,
+                              .loop = kSharedLoop,
+                              .numbers = 6,
+                              .shares = kShares,
+                              .functions = kEnd,
+                              .counters = ", volatile global int* counters",
+                              .parameter = ", volatile global int* counters",
+                              .argument = ", counters",
+                              .next = "    counters += COUNTERS;\n",
+                              .counter_bytes = kCounterBytes,
+                              .more_counter_bytes = kCounterBytes};
+constexpr Form kWithHelpers = {.body = kHelped,
+                               .loop = kHelpedLoop,
+                               .numbers = 7,
+                               .shares = kShares,
+                               .functions = kTurn,
+                               .counters = ", volatile global uint* counters",
+                               .parameter = ", timcl_turn_t* turn",
+                               .argument = ", turn",
+                               .counter_bytes = 3 * kHelperLine,
+                               .more_counter_bytes = Helpers::kControls * kHelperLine};
+
+class Joiner {
+ public:
+  Joiner(const Emitted& emitted, size_t workers, bool helped = false)
+      : from_(emitted.plan),
+        variants_(emitted.variants),
+        workers_(workers),
+        helped_(helped),
+        form_(helped        ? kWithHelpers
+              : workers > 1 ? kForWorkers
+                            : kForOne) {
+    // Sessions know constants by their addresses, so none begins where the whole does.
+    constants_.fill_bytes = kConstantAlignment;
+  }
+
+  /// All of it but the text.
+  Status AddSteps() {
+    TIMCL_TRY(Check());
+    for (const Launch& launch : from_.launches) TIMCL_TRY(AddStep(launch));
+    return Status();
+  }
+
+  Result<PartitionPlan> Run(const std::string& kernel_dir) {
+    TIMCL_TRY(AddSteps());
+    launch_.label = fmt::format("{} steps in one kernel", from_.launches.size());
+    launch_.kernel = "steps";
+    launch_.local = {1, 1, 1};
+    launch_.args.push_back(ConstantArg(std::move(constants_)));
+    Constant table;
+    table.data = std::make_shared<const std::vector<std::byte>>(
+        reinterpret_cast<const std::byte*>(table_.data()),
+        reinterpret_cast<const std::byte*>(table_.data() + table_.size()));
+    launch_.args.push_back(ConstantArg(std::move(table)));
+    const auto steps = static_cast<int32_t>(from_.launches.size());
+    Arg count;
+    count.bytes = sizeof steps;
+    std::memcpy(count.value.data(), &steps, sizeof steps);
+    count.is_amount = true;
+    launch_.args.push_back(count);
+    if (workers_ > 1) {
+      if (!helped_) launch_.global = {workers_, 1, 1};
+      Arg counters;
+      counters.kind = Arg::Kind::kPersistent;
+      counters.bytes = form_.more_counter_bytes + form_.counter_bytes * from_.launches.size();
+      launch_.args.push_back(counters);
+      plan_.persistent_bytes = counters.bytes;
+      plan_.zero_persistent = true;
+    }
+
+    SetProgram(kernel_dir, form_.body, &plan_);
+    plan_.launches.push_back(std::move(launch_));
+    plan_.scratch_bytes = from_.scratch_bytes;
+    plan_.live_bytes = from_.live_bytes;
+    plan_.host_inputs = from_.host_inputs;
+    if (helped_) {
+      PartitionPlan helpers = plan_;
+      SetProgram(kernel_dir, kHelper, &helpers);
+      helpers.launches[0].kernel = "helpers";
+      helpers.launches[0].global[0] = workers_ - 1;
+      helpers.zero_persistent = false;  // that is the caller's to do
+      plan_.helpers = std::make_shared<PartitionPlan>(std::move(helpers));
+    }
+    return std::move(plan_);
+  }
+
+ private:
   static Status No(std::string why) { return Status::Error(Code::kUnsupported, std::move(why)); }
 
   Status Check() const {
@@ -360,7 +390,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
           return No(fmt::format("more than {} MiB of constants", most >> 20));
         constants_.parts.emplace_back(arg.index, it->second);
         constants_.fill_bytes =
-            base::AlignUp(constants_.fill_bytes + std::max<size_t>(bytes, 1), kAlignment);
+            base::AlignUp(constants_.fill_bytes + std::max<size_t>(bytes, 1), kConstantAlignment);
       }
       return Pointer{0, it->second};
     }
@@ -395,11 +425,11 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
     return arg;
   }
 
-  void SetProgram(const std::string& kernel_dir, const char* walks, PartitionPlan* plan) const {
+  void SetProgram(const std::string& kernel_dir, const char* body, PartitionPlan* plan) const {
     auto program = std::make_shared<ProgramText>();
     std::set<std::string> origins;
     for (const Variant& v : variants_) origins.insert(v.origin);
-    program->source = TextOf(kernel_dir, walks);
+    program->source = TextOf(kernel_dir, body);
     program->origin = fmt::format("{}", fmt::join(origins, ", "));
     program->functions = {kEntry};
     plan->programs = {std::move(program)};
@@ -407,7 +437,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
   }
 
   /// The functions as they are in other programs, but that the work-item comes as parameters.
-  std::string TextOf(const std::string& kernel_dir, const char* walks) const {
+  std::string TextOf(const std::string& kernel_dir, const char* body) const {
     std::vector<kernels::VariantText> texts;
     for (const Variant& v : variants_) texts.push_back({v.text, v.entry, v.origin, {}});
     std::vector<const kernels::VariantText*> pointers;
@@ -426,22 +456,18 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
 #define WORK_ITEMS(d) timcl_n##d
 )");
     text += "\n#line 1 \"all steps\"\n";
-    if (workers_ > 1) text += kSharing;
-    if (workers_ > 1) text += helped_ ? Controls() + kTurn : kEnd;
+    if (helped_) text += Controls();
+    text += form_.functions;
     for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
         "static void timcl_walk(global char** memory, global const int* step, int steps{}) {{\n"
         "  for (int s = 0; s < steps; ++s) {{\n"
         "    switch (step[0]) {{\n",
-        parameter());
+        form_.parameter);
     for (size_t v = 0; v < variants_.size(); ++v)
       text += fmt::format("      case {0}: step = timcl_step{0}(memory, step{1}); break;\n", v,
-                          workers_ == 1 ? ""
-                          : helped_     ? ", turn"
-                                        : ", counters");
-    text += "    }\n";
-    if (workers_ > 1 && !helped_) text += "    counters += COUNTERS;\n";
-    text += "  }\n}\n";
+                          form_.argument);
+    text += fmt::format("    }}\n{}  }}\n}}\n", form_.next);
     std::string memories, list = "m0";
     for (size_t m = 1; m <= memory_of_.size(); ++m) {
       memories += fmt::format("global char* m{}, ", m);
@@ -452,17 +478,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
                       "void {}({}global char* m0, global const int* step, int steps{}) {{\n"
                       "  global char* memory[] = {{{}}};\n"
                       "{}}}\n",
-                      kEntry, memories,
-                      workers_ == 1 ? ""
-                      : helped_     ? ", volatile global uint* counters"
-                                    : parameter(),
-                      list, walks);
-  }
-
-  /// What all functions that share work have as a last parameter.
-  const char* parameter() const {
-    if (workers_ == 1) return "";
-    return helped_ ? ", timcl_turn_t* turn" : ", volatile global int* counters";
+                      kEntry, memories, form_.counters, list, body);
   }
 
   /// Where in the counters the words of Helpers::Control are.
@@ -487,7 +503,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
       if (l.variant == variant) launch = &l;
     }
     std::string body, call;
-    size_t at = helped_ ? 7 : workers_ > 1 ? 6 : 4;
+    size_t at = form_.numbers;
     for (size_t k = 0; launch != nullptr && k < launch->args.size(); ++k) {
       const Arg& arg = launch->args[k];
       if (arg.kind != Arg::Kind::kScalar) {
@@ -502,8 +518,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
       }
       call += fmt::format(", a{}", k);
     }
-    std::string loop = workers_ == 1 ? kLoop : helped_ ? kHelpedLoop : kSharedLoop;
-    if (workers_ > 1) loop = kShares + loop;
+    std::string loop = std::string(form_.shares) + form_.loop;
     Fill("{share}", kShareLoop, &loop);
     Fill("{function}", kernels::EntryName(text, variant), &loop);
     Fill("{arguments}", call, &loop);
@@ -514,7 +529,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
         "{}{}"
         "  return step + {};\n"
         "}}\n",
-        variant, parameter(), body, loop, at);
+        variant, form_.parameter, body, loop, at);
   }
 
   static void Fill(const std::string& place, const std::string& with, std::string* text) {
@@ -526,6 +541,7 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
   const std::vector<Variant>& variants_;
   const size_t workers_;
   const bool helped_;
+  const Form& form_;
   PartitionPlan plan_;
   Launch launch_;
   std::vector<int32_t> table_;
@@ -538,6 +554,10 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
 
 Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir, size_t workers) {
   return Joiner(emitted, workers).Run(kernel_dir);
+}
+
+Status CanHaveHelpers(const Emitted& emitted, size_t helpers) {
+  return Joiner(emitted, 1 + helpers, true).AddSteps();
 }
 
 Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,

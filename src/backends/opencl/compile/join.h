@@ -23,6 +23,8 @@ Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir
 /// PartitionPlan::helpers, for a device that shares the memory (run/helpers.h).
 Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,
                                       size_t helpers);
+/// OK, or why JoinWithHelpers refuses.
+Status CanHaveHelpers(const Emitted& emitted, size_t helpers);
 
 }  // namespace tim::vx::opencl
 #endif  // TIMCL_BACKENDS_OPENCL_COMPILE_JOIN_H_

@@ -165,6 +165,8 @@ struct Emitted {
 Result<Emitted> Emit(Unit* unit, const DeviceCaps& caps, kernels::Sources* sources,
                      const Wishes& wishes = {});
 
+/// Of constants that lie side by side, in bytes.
+constexpr size_t kConstantAlignment = 128;
 /// Gives packed data memory of the plan's own, to be written by plan->packing; with a joined plan,
 /// all that it reads, side by side in one memory for both plans.
 Status PlaceConstants(PartitionPlan* plan, PartitionPlan* joined = nullptr);
