@@ -234,6 +234,14 @@ Status AllocateOutputs(ir::Graph& graph) {
   return Status();
 }
 
+bool LeftOut(const Options& options, const std::string& pass) {
+  if (!options.options_for) return false;
+  const auto choices = options.options_for("compiler");
+  return std::any_of(choices.begin(), choices.end(), [&](const auto& choice) {
+    return choice.first == pass && choice.second == "off";
+  });
+}
+
 Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged,
                        const std::function<void(const char*)>& after) {
   using Pass = Status (*)(ir::Graph&, const Options&, std::vector<OpPlacement>*);
@@ -244,14 +252,8 @@ Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpP
                                                              {"merge_twins", MergeTwins}};
   // One partition for each op is asked for to find the one that is to blame.
   if (!options.fuse || options.strategy == PartitionStrategy::kPerOp) return Status();
-  std::set<std::string> off;
-  if (options.options_for) {
-    for (const auto& [key, value] : options.options_for("compiler")) {
-      if (value == "off") off.insert(key);
-    }
-  }
   for (const auto& [name, pass] : kPasses) {
-    if (off.count(name) != 0) continue;
+    if (LeftOut(options, name)) continue;
     TIMCL_TRY(pass(graph, options, merged));
     if (after) after(name);
   }
@@ -562,7 +564,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   {
     Stage stage(report, "fold", options.watch);
     const uint64_t before = ConstantBytes(graph);
-    TIMCL_TRY(FoldConstants(graph));
+    if (!LeftOut(options, "fold_constants")) TIMCL_TRY(FoldConstants(graph));
     stage.set_bytes(ConstantBytes(graph) - before);
   }
   dump.Graph("fold", graph);

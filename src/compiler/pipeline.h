@@ -72,6 +72,9 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
 
 // The passes, in order. Each leaves the graph valid (ir::CheckInvariants).
 
+/// CompileOption::SetOption("compiler", pass, "off"): the passes below whose names stand in quotes.
+bool LeftOut(const Options& options, const std::string& pass);
+
 /// Every live node's own verify and infer, producers first. Errors name the op.
 Status InferTypes(ir::Graph& graph);
 
@@ -79,14 +82,14 @@ Status InferTypes(ir::Graph& graph);
 /// now that it is known.
 Status AllocateOutputs(ir::Graph& graph);
 
-/// Ops whose inputs are all constant are evaluated by their reference; results become constants.
-/// Large results stay, but for those of moves (Transpose, Reshape).
+/// "fold_constants": ops whose inputs are all constant are evaluated by their reference; results
+/// become constants. Large results stay, but for those of moves (Transpose, Reshape).
 Status FoldConstants(ir::Graph& graph);
 
-// Passes that merge neighbours. CompileOption::SetOption("compiler", name, "off") leaves one out;
-// SetFusion(false) and PartitionStrategy::kPerOp all of them. `merged`, unless it is null, receives
-// the ops that vanish, with what became of them. Ops that the caller pinned or excluded stay as
-// they are, and so do graph outputs. What they know of an op is its FoldRule (tim/vx/fold_rule.h).
+// Passes that merge neighbours. SetFusion(false) and PartitionStrategy::kPerOp leave all out.
+// `merged`, unless it is null, receives the ops that vanish, with what became of them. Ops that the
+// caller pinned or excluded stay as they are, and so do graph outputs. What they know of an op is
+// its FoldRule (tim/vx/fold_rule.h).
 
 /// "cancel_moves": importers put a transpose before and behind each op whose layout differs, and
 /// most of them meet their inverse. Transposes that follow each other become one, one that moves

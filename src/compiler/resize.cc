@@ -133,7 +133,7 @@ Result<bool> Retype(Kept* kept, const std::shared_ptr<ir::Graph>& next) {
   TIMCL_TRY(ir::CheckInvariants(*next, false));
   TIMCL_TRY(InferTypes(*next));
   TIMCL_TRY(AllocateOutputs(*next));
-  TIMCL_TRY(FoldConstants(*next));
+  if (!LeftOut(kept->options, "fold_constants")) TIMCL_TRY(FoldConstants(*next));
   TIMCL_TRY(MergeNeighbours(*next, kept->options, nullptr));
   TIMCL_TRY(ExpandAlike(graph, next.get()));
   if (!SameGraph(graph, *next)) return false;

@@ -513,6 +513,33 @@ std::vector<RankedBackend> Backends() {
   return all;
 }
 
+// What is folded is computed by the reference, else by the backend.
+TEST(Fold, OnAndOffAgree) {
+  const std::string text =
+      "%0 = constant f32[3,2] {1,-2,3,4,-5,6}\n%1 = Transpose#0(%0) {perm=[1,0]} : f32[?]\n"
+      "%2 = Square#1(%1) : f32[?]\n%3 = Relu#2(%1) : f32[?]\n%4 = input f32[2,3]\n"
+      "%5 = Add#3(%4, %3) : f32[?]\n%6 = Minimum#4(%5, %2) : output f32[?]\n"
+      "%7 = Add#5(%4, %1) : output f32[?]\n";
+  for (const RankedBackend& backend : Backends()) {
+    SCOPED_TRACE(backend.backend->Info().name);
+    std::vector<testing::Floats> results;
+    for (const char* const choice : {"on", "off"}) {
+      Options options;
+      options.options_for = [&](const std::string&) {
+        return std::vector<std::pair<std::string, std::string>>{{"fold_constants", choice}};
+      };
+      CompileReport report;
+      const auto g = ReadGraph(text, Builtin());
+      const Status s =
+          testing::RunGraph(g, Builtin(), {backend, testing::Reference()}, options, &report);
+      ASSERT_TRUE(s.ok()) << s.message();
+      EXPECT_EQ(report.ops.size(), results.empty() ? 3u : 6u);
+      results.push_back(testing::OutputsOf(*g));
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
+}
+
 TEST(MergeNeighbours, ExactPassesChangeNoBit) {
   for (const RankedBackend& backend : Backends()) {
     SCOPED_TRACE(backend.backend->Info().name);
