@@ -1,5 +1,6 @@
 // What a Run of a small graph costs: on the main device (/main), in the caller's thread launch by
-// launch (/inline) and as one kernel (/one_kernel), and where the library puts it (/chosen). Of one
+// launch (/inline) and as one kernel (/one_kernel), where the library puts it (/chosen), and as a
+// plan that stays on the main device (/resident). Of one
 // element, of a chain of 1,000 one-element steps, of LeNet (uint8) and of the autoencoder of MLPerf
 // Tiny (float32, ten FullyConnected). Counters: launches per Run, and for the chain ns_per_step =
 // (Run of 1,000 - Run of one) / 999. --benchmark_repetitions=9 gives medians.
@@ -84,6 +85,7 @@ struct Way {
   const char* name;
   InlineDevice device;
   bool join = true;
+  bool stays = false;
 };
 
 std::shared_ptr<Graph> Prepare(benchmark::State& state, const Network& network, Way way) {
@@ -91,6 +93,7 @@ std::shared_ptr<Graph> Prepare(benchmark::State& state, const Network& network, 
   options.inline_device = way.device;
   CompileOption compile;
   compile.SetOption("opencl", "one_kernel", way.join ? "on" : "off");
+  compile.SetOption("opencl", "resident", way.stays ? "on" : "off");
   compile.SetFusion(network.fuse);
   auto graph = Context::Create(options)->CreateGraph(compile);
   network.build(*graph);
@@ -141,7 +144,8 @@ int main(int argc, char** argv) {
   const Way ways[] = {{"/main", InlineDevice::kOff},
                       {"/inline", InlineDevice::kAllGraphs, false},
                       {"/one_kernel", InlineDevice::kAllGraphs},
-                      {"/chosen", InlineDevice::kSmallGraphs}};
+                      {"/chosen", InlineDevice::kSmallGraphs},
+                      {"/resident", InlineDevice::kOff, true, true}};
   for (const auto& row : rows) {
     for (const Way& way : ways) {
       benchmark::RegisterBenchmark((std::string(row.name) + way.name).c_str(), Run, row.network,

@@ -1,6 +1,6 @@
 // Plans whose work-groups wait for each other's finished work, in one launch or as helpers of the
-// caller's thread: with a worker that is held up, with more graphs than cores, on a single core,
-// and with a process that is killed on the way.
+// caller's thread, or for the next Run: with a worker that is held up, with more graphs than cores,
+// on a single core, and with a process that is killed on the way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -24,11 +24,13 @@
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/pool2d.h"
+#include "tim/vx/ops/simple_operations.h"
 #include "tim/vx/profile.h"
 
 namespace tim::vx::test {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
@@ -43,13 +45,14 @@ std::vector<float> Numbers(size_t count, int seed) {
 }
 
 /// How the launches of a network become one.
-enum class Form { kApart, kJoined, kHelped, kHelpedAtTimes };
+enum class Form { kApart, kJoined, kHelped, kHelpedAtTimes, kResident };
 
 CompileOption OptionsOf(Form form) {
   CompileOption options;
   const bool in_caller = form == Form::kHelped || form == Form::kHelpedAtTimes;
   options.SetOption("opencl", "inline", in_caller ? "on" : "off");
   if (form == Form::kHelped) options.SetOption("opencl", "helpers", "on");
+  if (form == Form::kResident) options.SetOption("opencl", "resident", "on");
   if (form == Form::kApart) options.SetOption("opencl", "one_kernel", "off");
   return options;
 }
@@ -89,7 +92,9 @@ struct Network {
   std::string WhyNotJoined() const {
     if (!graph->Compile()) return graph->LastStatus().message();
     const std::string& note = graph->Report().parts.at(0).note;
-    const char* const words = form == Form::kJoined ? "launches in one kernel" : "helper";
+    const char* const words = form == Form::kJoined     ? "launches in one kernel"
+                              : form == Form::kResident ? "resident on the main device"
+                                                        : "helper";
     return note.find(words) != std::string::npos ? "" : "not joined: " + note;
   }
   std::vector<float> Run(int seed) {
@@ -235,41 +240,63 @@ TEST_P(JoinedPlan, AProcessKilledOnTheWay) {
   EXPECT_EQ(joined.Run(3), Wanted(SharedContext(), 4)[3]);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, JoinedPlan, ::testing::Values(Form::kJoined, Form::kHelped),
-                         [](const auto& form) {
-                           return form.param == Form::kHelped ? "Helped" : "Joined";
-                         });
-
-/// Helpers stay from Run to Run, so these are about what happens between two of them.
-class HelpedPlan : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!HasOpenCl()) GTEST_SKIP() << "no OpenCL device is used";
-    if (const std::string why = Network(SharedContext(), Form::kHelped).WhyNotJoined();
-        !why.empty())
-      GTEST_SKIP() << why;
+std::string NameOf(const ::testing::TestParamInfo<Form>& form) {
+  switch (form.param) {
+    case Form::kApart:
+      return "Apart";
+    case Form::kJoined:
+      return "Joined";
+    case Form::kHelped:
+      return "Helped";
+    case Form::kHelpedAtTimes:
+      return "HelpedAtTimes";
+    case Form::kResident:
+      return "Resident";
   }
-};
+  return "";
+}
 
-TEST_F(HelpedPlan, OneRunAfterTheOtherAndPauses) {
+INSTANTIATE_TEST_SUITE_P(All, JoinedPlan,
+                         ::testing::Values(Form::kJoined, Form::kHelped, Form::kResident), NameOf);
+
+/// Helpers and residents stay from Run to Run, so these are about what happens between two of them.
+using PlanThatStays = JoinedPlan;
+INSTANTIATE_TEST_SUITE_P(All, PlanThatStays,
+                         ::testing::Values(Form::kHelped, Form::kHelpedAtTimes, Form::kResident),
+                         NameOf);
+
+/// Helpers "at times" are those of a graph without the option: they come after a few Runs, if they
+/// are of use.
+TEST_P(PlanThatStays, OneRunAfterTheOtherAndPauses) {
   constexpr int kSeeds = 5;
   const auto wanted = Wanted(SharedContext(), kSeeds);
-  // The second one is as it is without the option: they come after a few Runs, if they are of use.
-  for (const Form form : {Form::kHelped, Form::kHelpedAtTimes}) {
-    Network network(SharedContext(), form);
-    ASSERT_EQ(network.WhyNotJoined(), "");
-    for (int round = 0; round < 3000; ++round) {
-      ASSERT_EQ(network.Run(round % kSeeds), wanted[round % kSeeds]) << round;
-      // Some helpers are there, some are about to leave, some have left.
-      if (round % 100 == 99) std::this_thread::sleep_for(std::chrono::microseconds(round % 700));
+  Network network(SharedContext(), GetParam());
+  ASSERT_EQ(network.WhyNotJoined(), "");
+  for (int round = 0; round < 3000; ++round) {
+    ASSERT_EQ(network.Run(round % kSeeds), wanted[round % kSeeds]) << round;
+    // Some are there, some are about to leave, some have left.
+    if (round % 100 == 99) std::this_thread::sleep_for(std::chrono::microseconds(round % 700));
+  }
+}
+
+/// Pauses about as long as they wait: what is posted in the moment in which they leave is not lost.
+TEST_P(PlanThatStays, AroundTheMomentOfLeaving) {
+  constexpr int kSeeds = 5;
+  const auto wanted = Wanted(SharedContext(), kSeeds);
+  Network network(SharedContext(), GetParam());
+  ASSERT_EQ(network.WhyNotJoined(), "");
+  for (int round = 0; round < 3000; ++round) {
+    ASSERT_EQ(network.Run(round % kSeeds), wanted[round % kSeeds]) << round;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(round * 131);
+    while (std::chrono::steady_clock::now() < until) {
     }
   }
 }
 
 /// What lies elsewhere in the next Run is not read, or written, where it was.
-TEST_F(HelpedPlan, MemoryThatMoves) {
+TEST_P(PlanThatStays, MemoryThatMoves) {
   constexpr size_t kCount = kSide * kSide * kChannels;
-  auto graph = SharedContext()->CreateGraph(OptionsOf(Form::kHelped));
+  auto graph = SharedContext()->CreateGraph(OptionsOf(GetParam()));
   alignas(64) static std::array<std::array<float, kCount>, 2> in;
   alignas(64) static std::array<std::array<float, kCount>, 3> out;
   for (int i = 0; i < 2; ++i) std::ranges::copy(Numbers(kCount, i), in[i].begin());
@@ -292,7 +319,8 @@ TEST_F(HelpedPlan, MemoryThatMoves) {
   }
   Bind<ops::Add>(graph, {at, x}, {y});
   ASSERT_TRUE(graph->Compile()) << graph->LastStatus().message();
-  ASSERT_THAT(graph->Report().parts.at(0).note, HasSubstr("with a helper"));
+  ASSERT_THAT(graph->Report().parts.at(0).note,
+              HasSubstr(GetParam() == Form::kResident ? "resident on" : "with a helper"));
   for (size_t round = 0; round < 300; ++round) {
     const size_t from = round % 2, to = round % 3;
     void* before = nullptr;
@@ -307,39 +335,61 @@ TEST_F(HelpedPlan, MemoryThatMoves) {
   }
 }
 
-/// Helpers of one graph do not keep another one on the main device from its work, nor the profile.
-TEST_F(HelpedPlan, BesideOthers) {
+/// Those of one graph do not keep another one on the main device from its work, nor the profile.
+TEST_P(PlanThatStays, BesideOthers) {
   constexpr int kSeeds = 3;
   const auto wanted = Wanted(SharedContext(), kSeeds);
-  Network joined(SharedContext(), Form::kJoined), helped(SharedContext(), Form::kHelped);
+  Network joined(SharedContext(), Form::kJoined), stays(SharedContext(), GetParam());
   ASSERT_EQ(joined.WhyNotJoined(), "");
-  ASSERT_EQ(helped.WhyNotJoined(), "");
+  ASSERT_EQ(stays.WhyNotJoined(), "");
   for (int round = 0; round < 60; ++round) {
-    EXPECT_EQ(helped.Run(round % kSeeds), wanted[round % kSeeds]);
+    EXPECT_EQ(stays.Run(round % kSeeds), wanted[round % kSeeds]);
     EXPECT_EQ(joined.Run(round % kSeeds), wanted[round % kSeeds]);
     if (round % 20 == 7) {
-      EXPECT_GT(helped.graph->Profile(1).ops.size(), 4u);
+      EXPECT_GT(stays.graph->Profile(1).ops.size(), 4u);
     } else if (round % 20 == 13) {
-      EXPECT_TRUE(helped.graph->Compile());
+      EXPECT_TRUE(stays.graph->Compile());
     }
   }
 }
 
-/// A child of fork() has no helpers to send away.
-TEST_F(HelpedPlan, AChildOfAFork) {
-  auto helped = std::make_unique<Network>(SharedContext(), Form::kHelped);
-  ASSERT_EQ(helped->WhyNotJoined(), "");
-  helped->Run(0);
+/// The report says why a graph that asks for it is not resident.
+TEST(Resident, OrTheReason) {
+  if (!HasOpenCl()) GTEST_SKIP() << "no OpenCL device is used";
+  const auto note = [](const CompileOption& options) {
+    auto graph = SharedContext()->CreateGraph(options);
+    auto a = Between(graph), b = Between(graph);
+    Bind<ops::Relu>(graph, {Input(graph, {4})}, {a});
+    Bind<ops::Square>(graph, {a}, {b});
+    Bind<ops::Relu>(graph, {b}, {Output(graph, {4})});
+    EXPECT_TRUE(graph->Run()) << graph->LastStatus().message();
+    return graph->Report().parts.at(0).note;
+  };
+  EXPECT_THAT(note(OptionsOf(Form::kResident)),
+              AnyOf(HasSubstr("; resident on the main device"),
+                    HasSubstr("not resident: the device has one thread"),
+                    HasSubstr("not resident: the host and the device")));
+  EXPECT_THAT(note(OptionsOf(Form::kResident).SetOption("opencl", "one_kernel", "off")),
+              HasSubstr("not resident: option 'one_kernel' is off"));
+  EXPECT_THAT(note(OptionsOf(Form::kResident).Pin("Square", "reference")),
+              HasSubstr("not resident: there are 2 partitions"));
+}
+
+/// A child of fork() has nobody to send away.
+TEST_P(PlanThatStays, AChildOfAFork) {
+  auto stays = std::make_unique<Network>(SharedContext(), GetParam());
+  ASSERT_EQ(stays->WhyNotJoined(), "");
+  stays->Run(0);
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
-    helped.reset();
+    stays.reset();
     _exit(7);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
-  EXPECT_EQ(helped->Run(1), Wanted(SharedContext(), 2)[1]);
+  EXPECT_EQ(stays->Run(1), Wanted(SharedContext(), 2)[1]);
 }
 
 }  // namespace

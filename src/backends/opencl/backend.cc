@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -39,7 +40,8 @@ std::string OptionOf(const CompileEnv& env, const char* name) {
   return it == env.options.end() ? std::string() : it->second;
 }
 /// "off" leaves a step of the compiler out: private_layouts, alias, pieces, in_place, one_kernel,
-/// helpers. "inline" is on or off for a graph, whatever its size, and "helpers" may be on.
+/// helpers. "inline" is on or off for a graph, whatever its size, and "helpers" may be on. What is
+/// "resident" waits on the device for the next Run.
 bool Enabled(const CompileEnv& env, const char* name) { return OptionOf(env, name) != "off"; }
 
 /// What became of relaxed mode.
@@ -102,49 +104,22 @@ class OpenClBackend : public Backend {
                  CompiledUnits* units) override {
     std::vector<Emitted> emitted;
     if (!tuning_warning_.empty()) units->warnings.push_back(tuning_warning_);
-    Where where;
-    if (inline_) {
-      TIMCL_ASSIGN(where, ChooseInline(parts, env, units, &emitted));
-    }
-    const auto& [run_inline, helpers, rules, why] = where;
-    if (emitted.empty())
-      TIMCL_TRY(EmitAll(parts, env, run_inline ? *inline_ : main_, 1 + helpers, units, &emitted));
+    TIMCL_ASSIGN(const Where where, Choose(parts, env, units, &emitted));
+    const Lane& lane = where.run_inline ? *inline_ : main_;
+    if (emitted.empty()) TIMCL_TRY(EmitAll(parts, env, lane, 1 + where.helpers, units, &emitted));
     std::vector<Emitted*> all;
     for (Emitted& one : emitted) all.push_back(&one);
     std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
-    std::vector<std::string> notes(emitted.size(), why);
-    const DeviceCaps& caps = (run_inline ? *inline_ : main_).device->caps();
-    // Threads of the main device are woken up once per run then, instead of once per launch.
-    const bool share = !run_inline && caps.register_tiles_pay && caps.shared_memory;
-    const size_t workers = share ? caps.compute_units : 1;
-    const bool join = (run_inline || workers > 1) && Enabled(env, "one_kernel");
+    std::vector<std::string> notes(emitted.size(), where.note);
     for (size_t i = 0; i < emitted.size(); ++i) {
-      const size_t launches = emitted[i].plan.launches.size();
       const auto note = [&](const std::string& text) {
         notes[i] += (notes[i].empty() ? "" : "; ") + text;
       };
       if (const size_t n = emitted[i].in_place; n > 0)
         note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
-      if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, caps));
-      if (!join || launches < (helpers > 0 ? 1 : 2)) continue;
-      auto plan = helpers > 0 ? JoinWithHelpers(emitted[i], options_.kernel_dir, helpers)
-                              : Join(emitted[i], options_.kernel_dir, workers);
-      if (helpers > 0 && plan.status().code() == Code::kUnsupported) {
-        note("no helpers: " + plan.status().detail());
-        if (launches < 2) continue;
-        plan = Join(emitted[i], options_.kernel_dir);
-      }
-      if (plan.ok()) {
-        joined[i] = std::make_shared<PartitionPlan>(std::move(*plan));
-        joined[i]->helper_rules = rules;
-        note(fmt::format("{} launches in one kernel", launches));
-        if (joined[i]->helpers)
-          note(fmt::format("with {} on the main device",
-                           helpers == 1 ? "a helper" : fmt::format("{} helpers", helpers)));
-      } else if (plan.status().code() == Code::kUnsupported) {
-        note(fmt::format("{} launches one by one: {}", launches, plan.status().detail()));
-      } else {
-        return plan.status();
+      if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, lane.device->caps()));
+      if (Enabled(env, "one_kernel")) {
+        TIMCL_ASSIGN(joined[i], JoinAll(emitted[i], where, note));
       }
     }
     AssemblePrograms(all, options_.kernel_dir);
@@ -152,9 +127,9 @@ class OpenClBackend : public Backend {
       Emitted& one = emitted[i];
       TIMCL_TRY(PlaceConstants(&one.plan, joined[i].get()));
       auto plan = std::make_shared<PartitionPlan>(std::move(one.plan));
-      plan->run_inline = run_inline;
+      plan->run_inline = where.run_inline;
       if (joined[i] != nullptr) {
-        joined[i]->run_inline = run_inline;
+        joined[i]->run_inline = where.run_inline;
         joined[i]->separate = std::exchange(plan, joined[i]);
       }
       units->kernel_of.merge(one.kernel_of);
@@ -311,18 +286,46 @@ class OpenClBackend : public Backend {
   /// Where a graph runs.
   struct Where {
     bool run_inline = false;
-    size_t helpers = 0;  // of the thread that it runs in
+    bool resident = false;  // on the main device, from Run to Run
+    size_t helpers = 0;     // of the thread that it runs in
     HelperRules rules;
     std::string note;
   };
+  /// Sets `emitted` where that was made for the device that is chosen.
+  Result<Where> Choose(const std::vector<GraphView>& parts, const CompileEnv& env,
+                       CompiledUnits* units, std::vector<Emitted>* emitted) {
+    Where where;
+    const bool asked = OptionOf(env, "resident") == "on";
+    const std::string why_not = asked ? WhyNotResident(parts, env) : "";
+    if (asked && why_not.empty()) {
+      where.resident = true;
+      return where;
+    }
+    if (inline_) {
+      TIMCL_ASSIGN(where, ChooseInline(parts, env, units, emitted));
+    }
+    if (asked) where.note += (where.note.empty() ? "not resident: " : "; not resident: ") + why_not;
+    return where;
+  }
+  /// "": the main device can keep a plan of the graph from Run to Run.
+  std::string WhyNotResident(const std::vector<GraphView>& parts, const CompileEnv& env) const {
+    const DeviceCaps& caps = main_.device->caps();
+    if (!Enabled(env, "one_kernel")) return "option 'one_kernel' is off";
+    if (parts.size() != 1) return fmt::format("there are {} partitions", parts.size());
+    if (!caps.is_cpu || !caps.shared_memory)
+      return "the host and the device do not work on the same memory";
+    return caps.compute_units < 2 ? "the device has one thread" : "";
+  }
   /// Whether the graph runs on the inline device. One graph stays on one device: a change between
-  /// the two costs as much as the wake-up that it saves. Sets `emitted` where that was made for the
-  /// device that is chosen.
+  /// the two costs as much as the wake-up that it saves.
   Result<Where> ChooseInline(const std::vector<GraphView>& parts, const CompileEnv& env,
                              CompiledUnits* units, std::vector<Emitted>* emitted) {
     Where where;
     const std::string choice = OptionOf(env, "inline"), helpers = OptionOf(env, "helpers");
-    if (choice == "off") return Where{false, 0, {}, "main device, as asked for"};
+    if (choice == "off") {
+      where.note = "main device, as asked for";
+      return where;
+    }
     CompiledUnits tried;
     std::vector<Emitted> made;
     TIMCL_TRY(EmitAll(parts, env, main_, 1, &tried, &made));
@@ -348,6 +351,43 @@ class OpenClBackend : public Backend {
       *emitted = std::move(made);
     }
     return where;
+  }
+
+  /// All launches of a partition as one. Null where they stay as they are; `note` is told why, if
+  /// there is more than one.
+  Result<std::shared_ptr<PartitionPlan>> JoinAll(
+      const Emitted& emitted, const Where& where,
+      const std::function<void(const std::string&)>& note) const {
+    const size_t launches = emitted.plan.launches.size();
+    const DeviceCaps& caps = main_.device->caps();
+    // Threads of the main device are woken up once per run then, instead of once per launch.
+    const bool share = !where.run_inline && caps.register_tiles_pay && caps.shared_memory;
+    const size_t workers = share ? caps.compute_units : 1;
+    auto plan = Result<PartitionPlan>(Status::Error(Code::kUnsupported, ""));
+    if (where.resident) {
+      plan = JoinResident(emitted, options_.kernel_dir);
+    } else if (where.helpers > 0) {
+      plan = JoinWithHelpers(emitted, options_.kernel_dir, where.helpers);
+    }
+    if (plan.status().code() == Code::kUnsupported) {
+      if (const std::string& why = plan.status().detail(); !why.empty())
+        note((where.resident ? "not resident: " : "no helpers: ") + why);
+      if (launches < 2 || (!where.run_inline && workers < 2))
+        return std::shared_ptr<PartitionPlan>();
+      plan = Join(emitted, options_.kernel_dir, workers);
+    }
+    if (plan.status().code() == Code::kUnsupported) {
+      note(fmt::format("{} launches one by one: {}", launches, plan.status().detail()));
+      return std::shared_ptr<PartitionPlan>();
+    }
+    TIMCL_TRY(plan.status());
+    note(fmt::format("{} launches in one kernel", launches));
+    if (plan->resident) note("resident on the main device");
+    if (plan->helpers)
+      note(fmt::format("with {} on the main device",
+                       where.helpers == 1 ? "a helper" : fmt::format("{} helpers", where.helpers)));
+    plan->helper_rules = where.rules;
+    return std::make_shared<PartitionPlan>(std::move(*plan));
   }
 
   static std::shared_ptr<const PartitionPlan> PlanOf(const std::vector<CodeModule>& modules,

@@ -13,6 +13,7 @@
 
 #include "backends/opencl/compile/place.h"
 #include "backends/opencl/run/helpers.h"
+#include "backends/opencl/run/resident.h"
 #include "base/checked.h"
 
 namespace tim::vx::opencl {
@@ -35,6 +36,8 @@ constexpr double kLeastShare = 0.5, kLeastHelpedShare = 0.8;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
+/// Runs of one launch that stays from Run to Run.
+constexpr uint32_t kMostRuns = 100000;
 constexpr size_t kHelperLine = Helpers::kLine * sizeof(uint32_t);
 
 constexpr const char* kEntry = "timcl_steps";
@@ -74,6 +77,24 @@ constexpr const char* kHelper = R"(
   }
   atomic_dec(counters + PRESENT);
   atomic_inc(counters + LEFT);
+)";
+constexpr const char* kStays = R"(
+  const uint patience = state[PATIENCE];
+  for (uint runs = 0, idle = 0;;) {
+    const uint now = *state;
+    timcl_fence();
+    if (now == GONE) break;
+    if (now == POSTED) {
+      timcl_walk(memory, step, steps);
+      timcl_fence();
+      idle = 0;
+      atomic_xchg(state, ++runs < MOST_RUNS ? IDLE : GONE);
+    } else if (idle++ < patience) {
+      RELAX;
+    } else if (atomic_cmpxchg(state, IDLE, GONE) == IDLE) {
+      break;
+    }
+  }
 )";
 constexpr const char* kLoop =
     "  for (int z = 0; z < n2; ++z)\n"
@@ -134,7 +155,6 @@ static void timcl_end(volatile global int* counters, int steps) {
 }
 )";
 constexpr const char* kTurn = R"(
-#define MOST_RUNS 100000  // of one launch of helpers
 #define LATE 4000         // turns of waiting for a helper
 // Taking part in a Run. Counters of claimed shares and of those that each side has done only grow,
 // and stand at multiples of what a Run has: who comes late finds that all shares of its Run are
@@ -188,6 +208,7 @@ struct Form {
   const char* next = "";          // after each step
   size_t counter_bytes = 0;       // of one step
   size_t more_counter_bytes = 0;  // besides those of the steps
+  size_t least_steps = 2;
 };
 constexpr Form kForOne = {.body = kAlone, .loop = kLoop, .numbers = 4};
 constexpr Form kForWorkers = {.body = kShared,
@@ -210,18 +231,23 @@ constexpr Form kWithHelpers = {.body = kHelped,
                                .parameter = ", timcl_turn_t* turn",
                                .argument = ", turn",
                                .counter_bytes = 3 * kHelperLine,
-                               .more_counter_bytes = Helpers::kControls * kHelperLine};
+                               .more_counter_bytes = Helpers::kControls * kHelperLine,
+                               .least_steps = 1};
+constexpr Form kResident = {.body = kStays,
+                            .loop = kLoop,
+                            .numbers = 4,
+                            .counters = ", volatile global uint* state",
+                            .more_counter_bytes = kHelperLine,
+                            .least_steps = 1};
 
 class Joiner {
  public:
-  Joiner(const Emitted& emitted, size_t workers, bool helped = false)
+  Joiner(const Emitted& emitted, const Form& form, size_t workers)
       : from_(emitted.plan),
         variants_(emitted.variants),
+        form_(form),
         workers_(workers),
-        helped_(helped),
-        form_(helped        ? kWithHelpers
-              : workers > 1 ? kForWorkers
-                            : kForOne) {
+        helped_(&form == &kWithHelpers) {
     // Sessions know constants by their addresses, so none begins where the whole does.
     constants_.fill_bytes = kConstantAlignment;
   }
@@ -250,8 +276,8 @@ class Joiner {
     std::memcpy(count.value.data(), &steps, sizeof steps);
     count.is_amount = true;
     launch_.args.push_back(count);
-    if (workers_ > 1) {
-      if (!helped_) launch_.global = {workers_, 1, 1};
+    if (&form_ == &kForWorkers) launch_.global = {workers_, 1, 1};
+    if (form_.more_counter_bytes > 0) {
       Arg counters;
       counters.kind = Arg::Kind::kPersistent;
       counters.bytes = form_.more_counter_bytes + form_.counter_bytes * from_.launches.size();
@@ -265,6 +291,7 @@ class Joiner {
     plan_.scratch_bytes = from_.scratch_bytes;
     plan_.live_bytes = from_.live_bytes;
     plan_.host_inputs = from_.host_inputs;
+    plan_.resident = &form_ == &kResident;
     if (helped_) {
       PartitionPlan helpers = plan_;
       SetProgram(kernel_dir, kHelper, &helpers);
@@ -280,8 +307,7 @@ class Joiner {
   static Status No(std::string why) { return Status::Error(Code::kUnsupported, std::move(why)); }
 
   Status Check() const {
-    // Helpers take part in one launch, too.
-    if (from_.launches.size() < (helped_ ? 1 : 2)) return No("there is one launch");
+    if (from_.launches.size() < form_.least_steps) return No("there is one launch");
     if (variants_.size() > kMaxFunctions) {
       return No(
           fmt::format("{} different kernels, and {} is the most", variants_.size(), kMaxFunctions));
@@ -456,7 +482,7 @@ class Joiner {
 #define WORK_ITEMS(d) timcl_n##d
 )");
     text += "\n#line 1 \"all steps\"\n";
-    if (helped_) text += Controls();
+    text += Controls();
     text += form_.functions;
     for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
@@ -481,10 +507,19 @@ class Joiner {
                       kEntry, memories, form_.counters, list, body);
   }
 
-  /// Where in the counters the words of Helpers::Control are.
+  /// What the text has in common with the host: where in the counters the words of
+  /// Helpers::Control are, or those of Resident.
   std::string Controls() const {
-    std::string text = fmt::format("#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
-                                   Helpers::kLine, workers_);
+    std::string text =
+        fmt::format("#define MOST_RUNS {}  // of one launch that stays\n", kMostRuns);
+    if (&form_ == &kResident)
+      return text + fmt::format(
+                        "#define PATIENCE {}\n#define GONE {}\n#define IDLE {}\n"
+                        "#define POSTED {}\n",
+                        Resident::kPatienceAt, Resident::kGone, Resident::kIdle, Resident::kPosted);
+    if (!helped_) return "";
+    text += fmt::format("#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
+                        Helpers::kLine, workers_);
     const std::pair<const char*, Helpers::Control> all[] = {
         {"POSTED", Helpers::kPosted},     {"PRESENT", Helpers::kPresent},
         {"STOP", Helpers::kStop},         {"LEFT", Helpers::kLeft},
@@ -539,9 +574,9 @@ class Joiner {
 
   const PartitionPlan& from_;
   const std::vector<Variant>& variants_;
+  const Form& form_;
   const size_t workers_;
   const bool helped_;
-  const Form& form_;
   PartitionPlan plan_;
   Launch launch_;
   std::vector<int32_t> table_;
@@ -553,16 +588,20 @@ class Joiner {
 }  // namespace
 
 Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir, size_t workers) {
-  return Joiner(emitted, workers).Run(kernel_dir);
+  return Joiner(emitted, workers > 1 ? kForWorkers : kForOne, workers).Run(kernel_dir);
 }
 
 Status CanHaveHelpers(const Emitted& emitted, size_t helpers) {
-  return Joiner(emitted, 1 + helpers, true).AddSteps();
+  return Joiner(emitted, kWithHelpers, 1 + helpers).AddSteps();
 }
 
 Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,
                                       size_t helpers) {
-  return Joiner(emitted, 1 + helpers, true).Run(kernel_dir);
+  return Joiner(emitted, kWithHelpers, 1 + helpers).Run(kernel_dir);
+}
+
+Result<PartitionPlan> JoinResident(const Emitted& emitted, const std::string& kernel_dir) {
+  return Joiner(emitted, kResident, 1).Run(kernel_dir);
 }
 
 }  // namespace tim::vx::opencl

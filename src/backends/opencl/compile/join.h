@@ -23,6 +23,9 @@ Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir
 /// PartitionPlan::helpers, for a device that shares the memory (run/helpers.h).
 Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,
                                       size_t helpers);
+/// The same for one work-group that stays on the device from Run to Run (run/resident.h). One
+/// launch is enough.
+Result<PartitionPlan> JoinResident(const Emitted& emitted, const std::string& kernel_dir);
 /// OK, or why JoinWithHelpers refuses.
 Status CanHaveHelpers(const Emitted& emitted, size_t helpers);
 

@@ -10,6 +10,7 @@
 
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/helpers.h"
+#include "backends/opencl/run/resident.h"
 
 namespace tim::vx::opencl {
 
@@ -23,23 +24,28 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
       : session_(std::move(session)),
         separate_(plan->separate),
         cache_(std::move(cache)),
-        joined_(session_, std::move(plan), std::move(programs), progress),
-        helpers_(std::move(helpers)) {}
+        joined_(session_, plan, std::move(programs), progress),
+        helpers_(std::move(helpers)) {
+    if (plan->resident) resident_.emplace(session_, &joined_);
+  }
 
   Status Prepare(const kernel::Io& io) override {
     io_ = io;
     each_.reset();
+    if (resident_) return resident_->Prepare(io);
     if (helpers_) helpers_->SendAway();
     TIMCL_TRY(joined_.Prepare(io));
     return helpers_ ? helpers_->Prepare(io) : Status();
   }
   Status Execute() override {
+    if (resident_) return resident_->Execute();
     if (helpers_) helpers_->BeforeRun();
     const Status executed = joined_.Execute();
     if (helpers_ && !executed.ok()) helpers_->AfterRun();
     return executed;
   }
   Status Wait() override {
+    if (resident_) return resident_->Wait();
     const Status ended = joined_.Wait();
     if (helpers_) helpers_->AfterRun();
     return ended;
@@ -49,6 +55,7 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   size_t live_bytes() const override { return joined_.live_bytes(); }
   Status Profile(std::vector<kernel::Timing>* timings) override {
     if (helpers_) helpers_->SendAway();
+    if (resident_) TIMCL_TRY(resident_->SendAway());
     if (!each_) {
       BuiltPrograms programs;
       BuildStats stats;
@@ -68,6 +75,7 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   const std::shared_ptr<ProgramCache> cache_;
   PartitionKernel joined_;
   std::unique_ptr<Helpers> helpers_;
+  std::optional<Resident> resident_;
   std::optional<PartitionKernel> each_;
   kernel::Io io_;
 };

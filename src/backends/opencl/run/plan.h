@@ -126,6 +126,8 @@ struct PartitionPlan {
   /// memory.
   std::shared_ptr<PartitionPlan> helpers = {};
   HelperRules helper_rules = {};
+  /// Its one work-group stays on the device from Run to Run (run/resident.h).
+  bool resident = false;
 };
 
 /// Bytes of the operands that a launch reads and writes.
