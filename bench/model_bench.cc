@@ -326,55 +326,53 @@ double Spin(int64_t rounds) {
   benchmark::DoNotOptimize(x);
   return Milliseconds(start);
 }
-double LongestOverMedian(std::vector<double> times) {
-  const double longest = *std::max_element(times.begin(), times.end());
+struct Spread {
+  double longest_us = 0, median_us = 0;
+  size_t longest_at = 0;
+  double ratio() const { return longest_us / median_us; }
+};
+Spread SpreadOf(std::vector<double> times) {
+  const auto longest = std::max_element(times.begin(), times.end());
+  Spread s = {*longest * 1e3, 0, static_cast<size_t>(longest - times.begin())};
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
-  return longest / *middle;
+  s.median_us = *middle * 1e3;
+  return s;
 }
 
 /// The longest of 10,000 Runs that follow a compile, against their median: what is still built or
 /// allocated then shows. Pieces of plain arithmetic as long as a Run take turns with them, a
 /// hundred each: "machine" is what neighbours and the system do to those.
-void Steady(benchmark::State& state, const std::string& name) {
-  const auto network = networks::Load(networks::FileOf(name));
-  if (!network.ok()) return state.SkipWithError(network.status().message().c_str());
-  for (auto _ : state) {
-    auto context = Context::Create();
-    const auto ready = Prepare(*context, *network, kFloat32);
-    if (!ready.ok()) return state.SkipWithError(ready.status().message().c_str());
-    constexpr size_t kTurn = 100;
-    std::vector<double> times(10000), spins(times.size());
-    int64_t rounds = 0;  // that take as long as a Run
-    rusage before{}, after{};
-    getrusage(RUSAGE_SELF, &before);
-    for (size_t first = 0; first < times.size(); first += kTurn) {
-      for (size_t i = first; i < first + kTurn; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        if (!ready->graph->Run())
-          return state.SkipWithError(ready->graph->LastStatus().message().c_str());
-        times[i] = Milliseconds(start);
-      }
-      if (rounds == 0) {
-        constexpr int64_t kTrial = 20000;
-        double trial = Spin(kTrial);
-        for (int i = 0; i < 9; ++i) trial = std::min(trial, Spin(kTrial));
-        std::vector<double> runs(times.begin(), times.begin() + kTurn);
-        std::nth_element(runs.begin(), runs.begin() + kTurn / 2, runs.end());
-        rounds = static_cast<int64_t>(kTrial * runs[kTurn / 2] / trial);
-      }
-      for (size_t i = first; i < first + kTurn; ++i) spins[i] = Spin(rounds);
+nlohmann::json Steady(Graph& graph) {
+  constexpr size_t kTurn = 100;
+  std::vector<double> times(10000), spins(times.size());
+  int64_t rounds = 0;  // that take as long as a Run
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  for (size_t first = 0; first < times.size(); first += kTurn) {
+    for (size_t i = first; i < first + kTurn; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      if (!graph.Run()) return {{"error", graph.LastStatus().message()}};
+      times[i] = Milliseconds(start);
     }
-    getrusage(RUSAGE_SELF, &after);
-    state.counters["machine_longest/median"] = LongestOverMedian(spins);
-    state.counters["page_faults"] = static_cast<double>(after.ru_minflt - before.ru_minflt);
-    state.counters["preempted"] = static_cast<double>(after.ru_nivcsw - before.ru_nivcsw);
-    const auto longest = std::max_element(times.begin(), times.end());
-    state.counters["longest_at"] = static_cast<double>(longest - times.begin());
-    state.counters["longest_us"] = *longest * 1e3;
-    state.counters["longest/median"] = LongestOverMedian(times);
-    state.counters["median_us"] = *longest * 1e3 / LongestOverMedian(times);
+    if (rounds == 0) {
+      constexpr int64_t kTrial = 20000;
+      double trial = Spin(kTrial);
+      for (int i = 0; i < 9; ++i) trial = std::min(trial, Spin(kTrial));
+      const std::vector<double> runs(times.begin(), times.begin() + kTurn);
+      rounds = static_cast<int64_t>(kTrial * SpreadOf(runs).median_us / 1e3 / trial);
+    }
+    for (size_t i = first; i < first + kTurn; ++i) spins[i] = Spin(rounds);
   }
+  getrusage(RUSAGE_SELF, &after);
+  const Spread runs = SpreadOf(times);
+  return {{"longest/median", runs.ratio()},
+          {"longest_us", runs.longest_us},
+          {"longest_at", runs.longest_at},
+          {"median_us", runs.median_us},
+          {"machine_longest/median", SpreadOf(spins).ratio()},
+          {"page_faults", after.ru_minflt - before.ru_minflt},
+          {"preempted", after.ru_nivcsw - before.ru_nivcsw}};
 }
 
 /// A chain of additions of one element each, none of which is fused: what a step costs.
@@ -538,40 +536,81 @@ void Gemm(benchmark::State& state) {
   if (!shares.empty()) state.counters["of_peak"] = shares[shares.size() / 2];
 }
 
+/// What a process of its own (--serve) says of a network, and its answer to `command`, if there is
+/// one. `environment`: assignments as a shell takes them.
+std::vector<nlohmann::json> AskProcess(const std::string& environment, const std::string& name,
+                                       const std::string& command = "") {
+  std::error_code ignored;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  std::vector<nlohmann::json> answers;
+  FILE* const out = popen(("cd / && echo '" + command + "\nquit' | " + environment + " '" + self +
+                           "' --serve " + name + " f32")
+                              .c_str(),
+                          "r");
+  if (out == nullptr) return answers;
+  std::string text;
+  for (int c; (c = std::fgetc(out)) != EOF;) text += static_cast<char>(c);
+  pclose(out);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    answers.push_back(nlohmann::json::parse(line, nullptr, false));
+  return answers;
+}
+
+/// An empty folder for the caches of such processes, for as long as this lives.
+class CacheFolder {
+ public:
+  CacheFolder()
+      : path_(std::filesystem::temp_directory_path(ignored_) /
+              ("model_bench-" + std::to_string(getpid()))) {
+    Clear();
+  }
+  ~CacheFolder() { std::filesystem::remove_all(path_, ignored_); }
+  CacheFolder(const CacheFolder&) = delete;
+  CacheFolder& operator=(const CacheFolder&) = delete;
+  void Clear() {
+    std::filesystem::remove_all(path_, ignored_);
+    std::filesystem::create_directories(path_ / "pocl", ignored_);
+  }
+  std::string Environment() const {
+    return "POCL_KERNEL_CACHE=1 POCL_CACHE_DIR='" + path_.string() + "/pocl' TIMCL_CACHE_DIR='" +
+           path_.string() + "/timcl'";
+  }
+
+ private:
+  std::error_code ignored_;
+  std::filesystem::path path_;
+};
+
 /// What a user waits for: Compile() and the first Run in a process that did nothing before, with
 /// empty caches (cold) and with what the process before left there (warm).
 void Start(benchmark::State& state, const std::string& name, bool warm) {
-  std::error_code ignored;
-  const auto folder =
-      std::filesystem::temp_directory_path(ignored) / ("model_bench-" + std::to_string(getpid()));
-  const std::string command = "cd / && POCL_KERNEL_CACHE=1 POCL_CACHE_DIR='" + folder.string() +
-                              "/pocl' TIMCL_CACHE_DIR='" + folder.string() + "/timcl' '" +
-                              std::filesystem::read_symlink("/proc/self/exe", ignored).string() +
-                              "' --serve " + name + " f32 </dev/null";
-  const auto once = [&]() -> nlohmann::json {
-    std::filesystem::create_directories(folder / "pocl", ignored);
-    std::string line;
-    if (FILE* const out = popen(command.c_str(), "r")) {
-      for (int c; (c = std::fgetc(out)) != EOF;) line += static_cast<char>(c);
-      pclose(out);
-    }
-    return nlohmann::json::parse(line, nullptr, false);
-  };
-  if (warm) once();
+  CacheFolder folder;
+  if (warm) AskProcess(folder.Environment(), name);
   for (auto _ : state) {
-    if (!warm) std::filesystem::remove_all(folder, ignored);
-    const nlohmann::json answer = once();
-    if (!answer.is_object() || !answer.contains("ready")) {
-      state.SkipWithError(("no answer from " + command).c_str());
-      break;
-    }
-    const double compile = answer["compile_ms"], run = answer["first_run_ms"];
+    if (!warm) folder.Clear();
+    const auto answers = AskProcess(folder.Environment(), name);
+    if (answers.empty() || !answers[0].contains("ready"))
+      return state.SkipWithError("no answer from another process");
+    const double compile = answers[0]["compile_ms"], run = answers[0]["first_run_ms"];
     state.SetIterationTime((compile + run) / 1000);
     state.counters["compile_ms"] = compile;
     state.counters["first_run_ms"] = run;
-    state.counters["context_ms"] = answer["context_ms"];
+    state.counters["context_ms"] = answers[0]["context_ms"];
   }
-  std::filesystem::remove_all(folder, ignored);
+}
+
+/// The command "steady" of a process that compiled with empty caches. The driver's threads are not
+/// bound to cores there, as in any program that does not ask for it: one that is and helps the
+/// caller's thread may meet it on its core, 4 ms at a time, until the system moves the caller.
+void SteadyRow(benchmark::State& state, const std::string& name) {
+  for (auto _ : state) {
+    const CacheFolder folder;
+    const auto answers = AskProcess(folder.Environment() + " POCL_AFFINITY=0", name, "steady");
+    if (answers.size() < 2 || !answers[1].contains("longest/median"))
+      return state.SkipWithError("no answer from another process");
+    for (const auto& [counter, value] : answers[1].items()) state.counters[counter] = value;
+  }
 }
 
 // --serve: one process with one network, for a runner that measures several runtimes in turns.
@@ -617,8 +656,10 @@ nlohmann::json Answer(Ready& ready, const std::string& line) {
     return out ? nlohmann::json{{"output", file}, {"elements", sizes}}
                : failed("cannot write " + file);
   }
+  if (command == "steady") return Steady(*ready.graph);
   if (command == "report") return nlohmann::json::parse(ready.graph->Report().ToJson());
-  return failed("unknown command '" + line + "': run N, input K, output FILE, report, quit");
+  return failed("unknown command '" + line +
+                "': run N, input K, output FILE, steady, report, quit");
 }
 
 int Serve(const std::string& name, const std::string& variant_name) {
@@ -688,7 +729,7 @@ int main(int argc, char** argv) {
           ->Unit(benchmark::kMicrosecond);
     }
   }
-  benchmark::RegisterBenchmark("lenet/f32/10000_runs_after_compile", Steady, "lenet")
+  benchmark::RegisterBenchmark("lenet/f32/10000_runs_after_compile", SteadyRow, "lenet")
       ->Iterations(1)
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
