@@ -252,6 +252,10 @@ void PreluCases(CaseMaker& make) {
   for (const TensorType& t : DeclaredTypes(make.def(), 0, {19, 17, 3}))
     add(2, t, F32({3}), "types");
   make.Of(PreluAttrs{2}).In(F32({19, 17, 3})).Const(F32({3}), -2, 2).Note("types").EachTypeOnce();
+  make.Of(PreluAttrs{2})
+      .In(F32({5, 3, 19, 2}))
+      .In(F32({5, 3, 19, 2}))
+      .Note("one slope per element, not constant");
   make.Of(PreluAttrs{2}).In(F32({112, 112, 64, 1})).Const(F32({64}), -0.5, 2).Bench();
 }
 

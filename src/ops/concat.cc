@@ -102,6 +102,11 @@ void Cases(CaseMaker& make) {
   make.Of(ConcatAttrs{0}).In(F32({17, 5})).In(F32({33, 5})).Note("one more than whole runs");
   make.Of(ConcatAttrs{0}).In(F32({5, 3})).In(F32({16, 3})).Note("a whole run at the end");
   make.Of(ConcatAttrs{4}).In(F32({2, 1, 3, 1, 2, 2})).In(F32({2, 1, 3, 1, 1, 2})).Note("rank 6");
+  make.Of(ConcatAttrs{2})
+      .In(F32({3, 2, 16, 2}))
+      .In(F32({3, 2, 48, 2}))
+      .In(F32({3, 2, 5, 2}))
+      .Note("whole blocks of channels before others");
   make.Of(ConcatAttrs{1}).In(F32({7, 5, 3})).In(F32({7, 2, 3})).Note("types").EachType();
   make.Of(ConcatAttrs{0})
       .In(Plain(DataType::INT32, {4, 6}))

@@ -123,6 +123,12 @@ void Cases(CaseMaker& make) {
       .Out(F32())
       .Note("beyond a work-group");
   make.Of(SplitAttrs{4, {1, 2}}).In(F32({2, 1, 3, 1, 3, 2})).Out(F32()).Out(F32()).Note("rank 6");
+  make.Of(SplitAttrs{2, {16, 32, 5}})
+      .In(F32({3, 2, 53, 2}))
+      .Out(F32())
+      .Out(F32())
+      .Out(F32())
+      .Note("whole blocks of channels before others");
   make.Of(SplitAttrs{1, {3, 2}}).In(F32({7, 5, 3})).Out(F32()).Out(F32()).Note("types").EachType();
   make.Of(SplitAttrs{0, {2, 5}})
       .In(U8({7, 3}))

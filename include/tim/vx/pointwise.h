@@ -5,6 +5,7 @@
 #define TIM_VX_POINTWISE_H_
 
 #include <cstdint>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -121,6 +122,13 @@ inline constexpr KernelCandidate kKernels[] = {{"vectors", AcceptsVectors, Vecto
                                                 false,
                                                 TensorForm::kBlocked,
                                                 TensorForm::kBlocked}};
+/// Truth values are no vectors of float: the general kernel alone.
+constexpr KernelList KernelsOf(const Pointwise& rule) {
+  const std::string_view types = rule.types, truth = "-> logical";
+  const bool is_truth =
+      types.size() > truth.size() && types.substr(types.size() - truth.size()) == truth;
+  return is_truth ? KernelList(kKernels + 1, 1) : KernelList(kKernels);
+}
 
 /// The definition of a point-wise op.
 constexpr OpDef DefinitionOf(const char* name, const AttrSchema* schema, const char* operands,
@@ -133,7 +141,7 @@ constexpr OpDef DefinitionOf(const char* name, const AttrSchema* schema, const c
   def.verify = Verify;
   def.infer = Infer;
   def.reference = Reference;
-  def.kernels = kKernels;
+  def.kernels = KernelsOf(*rule);
   def.pointwise = rule;
   def.layout = LayoutRule::FollowsAxis(rule->axes);
   def.tolerance = tolerance;
