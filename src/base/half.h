@@ -6,28 +6,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tim/vx/float16.h"
+
 namespace tim::vx::base {
 
-inline float HalfToFloat(uint16_t h) {
-  const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
-  uint32_t exponent = (h >> 10) & 0x1Fu;
-  uint32_t mantissa = h & 0x3FFu;
-  uint32_t bits;
-  if (exponent == 0x1F) {
-    bits = sign | 0x7F800000u | (mantissa << 13);
-  } else if (exponent != 0) {
-    bits = sign | ((exponent + 112) << 23) | (mantissa << 13);
-  } else if (mantissa == 0) {
-    bits = sign;
-  } else {  // subnormal: shift until the leading one stands at bit 10
-    exponent = 113;
-    while ((mantissa & 0x400u) == 0) mantissa <<= 1, --exponent;
-    bits = sign | (exponent << 23) | ((mantissa & 0x3FFu) << 13);
-  }
-  float f;
-  std::memcpy(&f, &bits, sizeof f);
-  return f;
-}
+using vx::HalfToFloat;
 
 inline uint16_t FloatToHalf(float f) {
   uint32_t bits;

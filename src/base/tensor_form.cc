@@ -6,8 +6,16 @@ namespace tim::vx {
 bool CanTake(const TensorType& type, TensorForm form) {
   if (form == TensorForm::kPlain) return true;
   if (type.shape.rank() != 4 || type.per_channel()) return false;
-  return type.dtype == DataType::FLOAT32 || type.dtype == DataType::INT8 ||
-         type.dtype == DataType::UINT8;
+  switch (type.dtype) {
+    case DataType::FLOAT32:
+    case DataType::FLOAT16:
+    case DataType::INT8:
+    case DataType::UINT8:
+    case DataType::INT16:
+      return true;
+    default:
+      return false;
+  }
 }
 
 TensorType InForm(const TensorType& type, TensorForm form) {

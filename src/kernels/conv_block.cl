@@ -1,5 +1,5 @@
-// Convolution between blocked tensors, X [images][ceil(IC / 16)][IH][IW][16] and Y likewise, fp32:
-// one work-item computes MX neighbours of a line, NV blocks of channels of each, in vector
+// Convolution between blocked tensors, X [images][ceil(IC / 16)][IH][IW][16] and Y likewise, fp32
+// or half: one work-item computes MX neighbours of a line, NV blocks of channels of each, in vector
 // registers, so that MX * NV + NV + 1 must not exceed their number (32).
 // STRIDE: both strides if they are 1 or 2, else 0; they are then STRIDE_X and STRIDE_Y.
 //   W [ceil(OC / NR)][ceil(IC / 16)][KH][KW][16][NR], NR = 16 * NV; the last block of inputs has
@@ -23,10 +23,10 @@
 
 // Copies `count` cells of a line of IW pixels, `apart` from each other, from cell ix on; those
 // outside are zero.
-inline void FN(copy_line)(global const float* line, int ix, int apart, int count, int IW,
+inline void FN(copy_line)(global const X_t* line, int ix, int apart, int count, int IW,
                           float16* to) {
   for (int i = 0; i < count; ++i, ix += apart)
-    to[i] = ix >= 0 && ix < IW ? LOAD16(line + ix * 16) : ZERO16;
+    to[i] = ix >= 0 && ix < IW ? READ16(line + ix * 16) : ZERO16;
 }
 
 // clang-format off
@@ -54,7 +54,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
   const bool inside = left >= 0 && left + wide <= IW;
 #endif
   for (int b = 0; b < blocks; ++b) {
-    global const float* plane = X + (image * blocks + b) * (IH * IW * 16);
+    global const X_t* plane = X + (image * blocks + b) * (IH * IW * 16);
     const int lanes = min(16, IC - b * 16);
 #pragma nounroll
     for (int kh = 0; kh < KH; ++kh) {
@@ -66,14 +66,20 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
         w += KW * lanes * NR;
         continue;
       }
-      global const float* line = plane + iy * (IW * 16);
-      global const float* x = line + left * 16;
+      global const X_t* line = plane + iy * (IW * 16);
+      global const float* x;
 #if STRIDE
-      // A line that reaches beyond the image is copied, which is cheap beside the sums.
-      if (!inside) {
-        FN(copy_line)(line, left, 1, wide, IW, copy);
-        x = AS_GLOBAL(copy);
+      // A line that reaches beyond the image, or is half, is copied, which is cheap beside the sums.
+#if X_HALF
+      if (inside) {
+#pragma nounroll
+        for (int i = 0; i < wide; ++i) copy[i] = READ16(line + (left + i) * 16);
       }
+#else
+      x = line + left * 16;
+#endif
+      if (!inside) FN(copy_line)(line, left, 1, wide, IW, copy);
+      if (X_HALF || !inside) x = AS_GLOBAL(copy);
 #endif
 #pragma nounroll
       for (int kw = 0; kw < KW; ++kw) {

@@ -1,15 +1,14 @@
-// Convolution of an 8-bit tensor in blocked form (block8.clh): one work-item computes MX pixels of
+// Convolution of an 8-bit or (SHORTS 1) 16-bit tensor in blocked form (block8.clh): one work-item computes MX pixels of
 // NR = 16 * NV channels. STEP 1, 2: neighbours along the width, OW >= MX, that stride, no dilation,
 // KW <= WIDEST. 0: any window; the pixels are neighbours in the image as a line of OW * OH, and are
 // gathered for each tap. A 1x1 window with stride 1 that moves over all pixels is one of a line of
 // pixels, IW = OW = W * H. Outside of the image is the zero point, so that B = bias - zero point *
 // sum of weights holds at the borders too.
-//   W  [groups][blocks of input channels][KH][KW][channels of the block / 4][NR][4] bytes (DOT 1),
-//   input channels rounded
-//      up to fours; or [groups][blocks][KH][KW][channels of the block][NR]; zeros where there is no
+//   W  [groups][blocks of input channels][KH][KW][channels of the block / TERMS][NR][TERMS] as
+//      tile8.clh reads them, input channels rounded up to whole steps; zeros where there is no
 //      channel
-//   B, M  int and float [groups][NR]
-// LIMIT (DOT 0): so many terms have sums below 2^24; after that they move to integers.
+//   B, M  int (WIDE 1: long) and float [groups][NR]
+// LIMIT (MOVES 1): so many terms have sums in the range of the tile; after that they move.
 // Global size: tiles of pixels along a row, rows (STEP 0: all pixels, 1), GROUPS * images.
 #define NR (16 * NV)
 #define ROWS MX
@@ -25,14 +24,21 @@
 #endif
 
 // Sums of one tap of the window: pixel i of the tile is APART * i pixels behind x.
+#define STEPS(channels) (((channels) + TERMS - 1) / TERMS)
+#define LANES (16 / TERMS)
 #if DOT
-#define STEPS(channels) (((channels) + 3) / 4)
-#define PIXEL_t int  // four channels
-#define LANES 4
+#define PIXEL_t int  // the channels of a step
+#elif SHORTS
+#define PIXEL_t int
 #else
-#define STEPS(channels) (channels)
 #define PIXEL_t float
-#define LANES 16
+#endif
+#if SHORTS
+#define cells_t pixels2_t
+#define OUTSIDE ((uint8)((ushort)ZP(X) * 0x00010001u))
+#else
+#define cells_t pixel_t
+#define OUTSIDE ((uint4)(ZP(X) * 0x01010101))
 #endif
 
 // clang-format off
@@ -42,9 +48,9 @@
 TILE_FUNCTION(tile)(PARAMETERS, int tile, int y0, int part) {
   const int image = part / GROUPS, group = part - image * GROUPS;
   const int blocks = (IC + 15) / 16, pixels = OW * OH;
-  global const uchar* plane = X + image * blocks * (IW * IH * 16);
+  global const X_t* plane = X + image * blocks * (IW * IH * 16);
   global const weight_t* w = (global const weight_t*)W + group * (KH * KW * NR) * STEPS(IC);
-  const pixel_t outside = (uint4)(ZP(X) * 0x01010101);
+  const cells_t outside = OUTSIDE;
 
   // The last tile of a row moves back to end with it.
 #if STEP
@@ -68,13 +74,13 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int y0, int part) {
   for (int i = 0; i < MX; ++i)
 #pragma unroll
     for (int j = 0; j < NV; ++j) acc[i][j] = FIRST(j, B + group * NR);
-#if !DOT
-  int16 total[MX][NV];
+#if MOVES
+  whole_t total[MX][NV];
   int terms = 0;
   for (int i = 0; i < MX; ++i)
     for (int j = 0; j < NV; ++j) total[i][j] = vload16(j, B + group * NR);
 #endif
-  PIXEL_t line[LINE * LANES];
+  PIXEL_t __attribute__((aligned(64))) line[LINE * LANES];
 
   for (int c = 0; c < IC; c += 16) {
     const int steps = STEPS(min(IC - c, 16));
@@ -82,23 +88,23 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int y0, int part) {
     for (int kh = 0; kh < KH; ++kh) {
 #if STEP
       const int y = y0 * STRIDE_Y - TOP + kh;
-      global const uchar* row = plane + (y * IW + left) * 16;
+      global const X_t* row = plane + (y * IW + left) * 16;
       const bool row_inside = y >= 0 && y < IH;
 #if DOT
       global const int* x = (global const int*)row;
       if (!(inside && row_inside)) {
         for (int i = 0; i < span; ++i) {
           const bool is = row_inside && left + i >= 0 && left + i < IW;
-          ((pixel_t*)line)[i] = is ? *(global const pixel_t*)(row + i * 16) : outside;
+          ((cells_t*)line)[i] = is ? *(global const cells_t*)(row + i * 16) : outside;
         }
         x = AS_GLOBAL(line, const int);
       }
 #else
-      const float* x = line;
+      const PIXEL_t* x = line;
       for (int i = 0; i < span; ++i) {
         const bool is = row_inside && left + i >= 0 && left + i < IW;
-        const uchar16 v = is ? TIMCL_BYTES(row + i * 16) : as_uchar16(outside);
-        ((float16*)line)[i] = convert_float16(v);
+        const cells_t v = is ? *(global const cells_t*)(row + i * 16) : outside;
+        ((sum_t*)line)[i] = UNPACKED(v);
       }
 #endif
 #endif
@@ -109,17 +115,17 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int y0, int part) {
         for (int i = 0; i < MX; ++i) {
           const int ix = left[i] + kw * DILATION_X, iy = top[i] + kh * DILATION_Y;
           const bool is = ix >= 0 && ix < IW && iy >= 0 && iy < IH;
-          const pixel_t v = is ? *(global const pixel_t*)(plane + (iy * IW + ix) * 16) : outside;
+          const cells_t v = is ? *(global const cells_t*)(plane + (iy * IW + ix) * 16) : outside;
 #if DOT
-          ((pixel_t*)line)[i] = v;
+          ((cells_t*)line)[i] = v;
 #else
-          ((float16*)line)[i] = convert_float16(as_uchar16(v));
+          ((sum_t*)line)[i] = UNPACKED(v);
 #endif
         }
 #if DOT
         global const int* x = AS_GLOBAL(line, const int);
 #else
-        const float* x = line;
+        const PIXEL_t* x = line;
 #endif
 #endif
 #pragma nounroll
@@ -140,17 +146,11 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int y0, int part) {
 #if STEP
         x += LANES;
 #endif
-#if !DOT
+#if MOVES
         terms += 16;
         if (terms + 16 > LIMIT) {
           terms = 0;
-#pragma unroll
-          for (int i = 0; i < MX; ++i)
-#pragma unroll
-            for (int j = 0; j < NV; ++j) {
-              total[i][j] += convert_int16(acc[i][j]);
-              acc[i][j] = 0;
-            }
+          MOVE_SUMS(MX);
         }
 #endif
       }
@@ -158,11 +158,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int y0, int part) {
     plane += IW * IH * 16;
   }
 
-#if DOT
-#define SUM(i) acc[i][j]
-#else
-#define SUM(i) (total[i][j] + convert_int16(acc[i][j]))
-#endif
+#define SUM(i) WHOLE(i, j)
 #pragma unroll
   for (int j = 0; j < NV; ++j) {
     const int block = group * NV + j;

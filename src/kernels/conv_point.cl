@@ -1,5 +1,5 @@
 // Convolution of 1x1 windows between blocked tensors, X [images][ceil(IC / 16)][PIXELS][16] and Y
-// likewise, fp32: conv_block.cl for windows that see each pixel once. One work-item computes RUN
+// likewise, fp32 or half: conv_block.cl for windows that see each pixel once. One work-item computes RUN
 // tiles of MX neighbours, NV blocks of channels of each, in vector registers, so that
 // MX * NV + NV + 1 must not exceed their number (32).
 //   W [ceil(OC / NR)][IC][NR], NR = 16 * NV, bias [ceil(OC / NR)][NR]; both padded with zeros.
@@ -22,7 +22,7 @@ TILE_FUNCTION(run)(PARAMETERS, int item, int group, int image) {
     // The last tile moves back to end with the line, but stores only what is its own.
     const int own_x = tile * MX, x0 = max(min(own_x, PIXELS - MX), 0);
     global const float* w = weights;
-    global const float* x = X + (image * blocks * PIXELS + x0) * 16;
+    global const X_t* from = X + (image * blocks * PIXELS + x0) * 16;
     const int ahead = tile * share * blocks, fetch = ahead < IC * NR ? share : 0;
     global const float* next = weights + IC * NR + ahead;
 
@@ -34,13 +34,21 @@ TILE_FUNCTION(run)(PARAMETERS, int item, int group, int image) {
 #pragma nounroll
       for (int i = 0; i < fetch; i += 16) PREFETCH(next + i);
       next += fetch;
+#if X_HALF
+      float16 copy[MX];
+#pragma unroll
+      for (int i = 0; i < MX; ++i) copy[i] = READ16(from + i * 16);
+      global const float* x = AS_GLOBAL(copy);
+#else
+      global const float* x = from;
+#endif
       const int lanes = min(left, 16);
 #pragma nounroll
       for (int l = 0; l < lanes; ++l) {
         ADD_TERM(acc, MX, x[l + i * 16], w);
         w += NR;
       }
-      x += PIXELS * 16;
+      from += PIXELS * 16;
     }
     STORE_TILE(acc, image, group * NV, x0, 0, own_x, 0);
   }

@@ -1,5 +1,5 @@
-// Convolution of a plain tensor of few channels, X [images][C][IH][IW], to a blocked one, fp32: one
-// work-item computes MX neighbours of a line, NV blocks of channels of each, in vector registers,
+// Convolution of a plain tensor of few channels, X [images][C][IH][IW], to a blocked one, fp32 or
+// half: one work-item computes MX neighbours of a line, NV blocks of channels of each, in vector registers,
 // so that MX * NV + NV + 1 must not exceed their number (32). STRIDE: both strides.
 //   W [ceil(OC / NR)][C][KH][KW][NR], NR = 16 * NV, bias [ceil(OC / NR)][NR], padded with zeros
 // (MX - 1) * STRIDE + (KW - 1) * DILATION_X < LINE.
@@ -27,7 +27,8 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
 
   float copy[LINE];
   for (int c = 0; c < C; ++c) {
-    global const float* plane = X + (image * C + c) * (IH * IW);
+    const int first = (image * C + c) * (IH * IW);
+    global const X_t* plane = X + first;
     // The input comes from memory: what the tile two lines below is the first to read.
 #pragma nounroll
     for (int r = 0; r < STRIDE; ++r)
@@ -41,14 +42,21 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
         w += KW * NR;
         continue;
       }
-      global const float* line = plane + iy * IW;
-      global const float* x = line + left;
-      if (!inside) {
+      global const float* x;
+#if X_HALF
+      int i = 0;
 #pragma nounroll
-        for (int i = 0; i < wide; ++i)
-          copy[i] = left + i >= 0 && left + i < IW ? line[left + i] : 0.0f;
-        x = AS_GLOBAL(copy);
-      }
+      for (; inside && i + 16 <= wide; i += 16)
+        STORE16(VLOAD(X, first + iy * IW + left + i), AS_GLOBAL(copy) + i);
+#else
+      x = plane + iy * IW + left;
+      int i = inside ? wide : 0;
+#endif
+      // A line that reaches beyond the image, or the rest of one that is half.
+#pragma nounroll
+      for (; i < wide; ++i)
+        copy[i] = left + i >= 0 && left + i < IW ? LOAD(X, first + iy * IW + left + i) : 0.0f;
+      if (X_HALF || !inside) x = AS_GLOBAL(copy);
 #pragma nounroll
       for (int kw = 0; kw < KW; ++kw) {
         ADD_TERM(acc, MX, x[i * STRIDE], w);

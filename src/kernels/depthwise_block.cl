@@ -1,5 +1,5 @@
 // Depthwise convolution between blocked tensors, X [images][BLOCKS][IH][IW][16] and Y likewise,
-// fp32: one work-item computes rows of one block of channels in tiles of MX x MY pixels.
+// fp32 or half: one work-item computes rows of one block of channels in tiles of MX x MY pixels.
 // STRIDE: both strides, for windows of K x K without dilation that reach at most K / 2 beyond the
 //   image and OW >= MX; a work-item computes ROWS rows, a multiple of MY. 0: any window, MY 1.
 //   W [BLOCKS][KH][KW][16], bias [BLOCKS][16]
@@ -34,11 +34,11 @@ TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
     for (int own_x = 0; own_x < OW; own_x += MX) {
       // The last tile moves back to end with the image, but stores only what is its own.
       const int x0 = min(own_x, OW - MX), left = x0 * STRIDE - LEFT, top = y0 * STRIDE - TOP;
-      global const float* line[TALL];
+      global const X_t* line[TALL];
 #pragma unroll
       for (int r = 0; r < TALL; ++r)
         line[r] = top + r >= 0 && top + r < IH ? X + ((plane * IH + top + r) * IW + left) * 16
-                                               : AS_GLOBAL(zeros);
+                                               : (global const X_t*)AS_GLOBAL(zeros);
       // Pixels at the ends that lie outside are read from the nearest one, and blanked out.
       int16 keep[2 * EDGE];
       int from[2 * EDGE];
@@ -59,8 +59,8 @@ TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
         for (int u = 0; u < WIDE; ++u) {
           const int e = u < EDGE ? u : u - WIDE + 2 * EDGE;
           const float16 x = u < EDGE || u >= WIDE - EDGE
-                                ? as_float16(as_int16(LOAD16(line[v] + from[e])) & keep[e])
-                                : LOAD16(line[v] + u * 16);
+                                ? as_float16(as_int16(READ16(line[v] + from[e])) & keep[e])
+                                : READ16(line[v] + u * 16);
 #pragma unroll
           for (int r = 0; r < MY; ++r)
 #pragma unroll
@@ -101,16 +101,16 @@ TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
       for (int kw = 0; kw < KW; ++kw) {
         const int ix = left + kw * DILATION_X;
         const float16 w = LOAD16(W + ((block * KH + kh) * KW + kw) * 16);
-        global const float* from = X + ((plane * IH + y) * IW + ix) * 16;
+        global const X_t* from = X + ((plane * IH + y) * IW + ix) * 16;
         if (ix >= 0 && ix + (MX - 1) * STRIDE_X < IW) {
 #pragma unroll
           for (int i = 0; i < MX; ++i)
-            acc[i][0] = fma(LOAD16(from + i * STRIDE_X * 16), w, acc[i][0]);
+            acc[i][0] = fma(READ16(from + i * STRIDE_X * 16), w, acc[i][0]);
         } else {
 #pragma unroll
           for (int i = 0; i < MX; ++i)
             if (ix + i * STRIDE_X >= 0 && ix + i * STRIDE_X < IW)
-              acc[i][0] = fma(LOAD16(from + i * STRIDE_X * 16), w, acc[i][0]);
+              acc[i][0] = fma(READ16(from + i * STRIDE_X * 16), w, acc[i][0]);
         }
       }
     }

@@ -5,8 +5,8 @@
 TILE_KERNEL(from_block)(IN(X), OUT(Y), SIZE(PIXELS), SIZE(C)) {
   const int block = WORK_ITEM(1), image = WORK_ITEM(2);
   const int channels = min(16, C - 16 * block), end = min(PIXELS, (WORK_ITEM(0) + 1) * PIECE);
-  global const X_t* x = X + (image * WORK_ITEMS(1) + block) * PIXELS * 16;
-  global X_t* y = (global X_t*)Y + (image * C + 16 * block) * PIXELS;
+  global const LANE_t* x = (global const LANE_t*)X + (image * WORK_ITEMS(1) + block) * PIXELS * 16;
+  global LANE_t* y = (global LANE_t*)Y + (image * C + 16 * block) * PIXELS;
   int p = WORK_ITEM(0) * PIECE;
   for (; p + 16 <= end; p += 16) {
     LANES16 v[16];

@@ -1,10 +1,10 @@
-// Y[M][N] = X[M][K] * W[K][N] + bias of 8-bit tensors, constant weights with sign: one work-item
+// Y[M][N] = X[M][K] * W[K][N] + bias of 8-bit X, or (SHORTS 1) 16-bit X, constant weights of 8 bits: one work-item
 // computes a tile of MR rows and NR = 16 * NV columns. FLIP: 0x80 where X is signed, else 0.
-//   W  [ceil(N / NR)][ceil(K / 4)][NR][4] bytes (DOT 1), or [ceil(N / NR)][K][NR]. Vector v of 16
+//   W  [ceil(N / NR)][ceil(K / TERMS)][NR][TERMS] as tile8.clh reads them. Vector v of 16
 //   columns begins at column
 //      min(16 * v, N - 16), so that all are whole; with N < 16 there is one, and zeros stand past
 //      N.
-//   B, M8  int and float [ceil(N / NR)][NR], in these columns; B = bias - zero point * sum of
+//   B, M8  int (WIDE 1: long) and float [ceil(N / NR)][NR], in these columns; B = bias - zero point * sum of
 //   weights, for the values
 //      without sign
 // REAL_BIAS 1: R [ceil(N / NR)][NR] is a float bias, added to the scaled sum; B has none then.
@@ -14,15 +14,25 @@
 #define NR (16 * NV)
 #define ROWS MR
 #include "tile8.clh"
-#define CHUNK 512  // terms of X that are brought together at once
+// Terms of X that are brought together at once: 511 products of shorts and bytes have a sum below 2^31.
+#if SHORTS
+#define CHUNK 480
+#define cells16_t pixels2_t
+#define FLIPPED(v) (v)
+#else
+#define CHUNK 512
+#define cells16_t pixel_t
+#define FLIPPED(v) ((v) ^ (uint)(FLIP * 0x01010101))
+#endif
 #if DOT
-#define cell_t uchar
-#define TERMS 4
-#define CELLS(i, k) ((const int*)line)[(i) * (CHUNK / 4) + (k) / 4]
+#define cell_t X_t
+#define FACTOR(i, k) ((const int*)line)[(i) * (CHUNK / TERMS) + (k) / TERMS]
+#elif SHORTS
+#define cell_t int
+#define FACTOR(i, k) line[(i)*CHUNK + (k)]
 #else
 #define cell_t float
-#define TERMS 1
-#define CELLS(i, k) line[(i)*CHUNK + (k)]
+#define FACTOR(i, k) line[(i)*CHUNK + (k)]
 #endif
 
 // clang-format off
@@ -47,8 +57,8 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
   for (int i = 0; i < MR; ++i)
 #pragma unroll
     for (int j = 0; j < NV; ++j) acc[i][j] = (sum_t)(0);
-#if !DOT
-  int16 total[MR][NV];
+#if MOVES
+  whole_t total[MR][NV];
   int terms = 0;
   for (int i = 0; i < MR; ++i)
     for (int j = 0; j < NV; ++j) total[i][j] = 0;
@@ -56,26 +66,30 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
 
   for (int k0 = 0; k0 < K; k0 += CHUNK) {
     const int count = min(K - k0, CHUNK);
-    // Rows as bytes without sign; zero weights meet what lies past the end of the last four.
+    // Bytes lose their sign; zero weights meet what lies past the end of the last step.
     for (int i = 0; i < MR; ++i) {
-      global const uchar* from = (global const uchar*)X + min(m0 + i, M - 1) * K + k0;
+      global const X_t* from = X + min(m0 + i, M - 1) * K + k0;
       cell_t* to = line + i * CHUNK;
       int k = 0;
 #if DOT
-      for (; k + 64 <= count; k += 64)
-        *(uint16*)(to + k) = *(global const pixels4_t*)(from + k) ^ (uint)(FLIP * 0x01010101);
+      for (; k + 16 * TERMS <= count; k += 16 * TERMS)
+        *(uint16*)(to + k) = FLIPPED(*(global const pixels4_t*)(from + k));
 #endif
       for (; k + 16 <= count; k += 16) {
-        const uchar16 v = TIMCL_BYTES(from + k) ^ (uchar)FLIP;
+        const cells16_t v = FLIPPED(*(global const cells16_t*)(from + k));
 #if DOT
-        *(uchar16*)(to + k) = v;
+        *(cells16_t*)(to + k) = v;
 #else
-        *(float16*)(to + k) = convert_float16(v);
+        *(sum_t*)(to + k) = UNPACKED(v);
 #endif
       }
-      for (; k < count; ++k) to[k] = from[k] ^ FLIP;
+#if SHORTS
+      for (; k < count; ++k) to[k] = from[k];
+#else
+      for (; k < count; ++k) to[k] = (uchar)(from[k] ^ FLIP);
+#endif
 #if DOT
-      for (; k % 4 != 0; ++k) to[k] = 0;
+      for (; k % TERMS != 0; ++k) to[k] = 0;
 #endif
     }
 #pragma nounroll
@@ -85,7 +99,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
       for (int j = MEMORY; j < NV; ++j) weight[j] = WEIGHTS(j);
 #pragma unroll
       for (int i = 0; i < MR; ++i) {
-        const sum_t v = (sum_t)(CELLS(i, k));
+        const sum_t v = (sum_t)(FACTOR(i, k));
 #pragma unroll
         for (int j = 0; j < MEMORY; ++j) MULTIPLY_ADD_MEMORY(acc[i][j], v, w + 16 * j);
 #pragma unroll
@@ -93,17 +107,11 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
       }
       w += NR;
     }
-#if !DOT
+#if MOVES
     terms += CHUNK;
     if (terms + CHUNK > LIMIT) {
       terms = 0;
-#pragma unroll
-      for (int i = 0; i < MR; ++i)
-#pragma unroll
-        for (int j = 0; j < NV; ++j) {
-          total[i][j] += convert_int16(acc[i][j]);
-          acc[i][j] = 0;
-        }
+      MOVE_SUMS(MR);
     }
 #endif
   }
@@ -113,15 +121,11 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
     const int vector = group * NV + j, n = max(min(16 * vector, N - 16), 0);
     if (16 * vector >= N) continue;
     const float16 m = vload16(vector, M8);
-    const int16 bias = vload16(vector, B);
+    const whole_t bias = vload16(vector, B);
 #pragma unroll
     for (int i = 0; i < MR; ++i) {
       if (m0 + i >= M) continue;
-#if DOT
-      const int16 sum = acc[i][j] + bias;
-#else
-      const int16 sum = total[i][j] + convert_int16(acc[i][j]) + bias;
-#endif
+      const whole_t sum = WHOLE(i, j) + bias;
       const int to = (m0 + i) * N + n;
 #if REAL_BIAS
       const float16 product = convert_float16(sum) * m;
@@ -141,7 +145,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group) {
       if (N >= 16) {
         VSTORE_ACC(Y, to, sum, m);
       } else {
-        int lane[16];
+        whole_lane_t lane[16];
         vstore16(sum, 0, lane);
         for (int l = 0; l < N; ++l) STORE_ACC(Y, to + l, lane[l], M8[l]);
       }

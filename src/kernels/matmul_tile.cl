@@ -1,4 +1,4 @@
-// Y[M][N] = A[M][K] * B[K][N] + bias in fp32, for FullyConnected and 1x1 Conv2d: one work-item
+// Y[M][N] = A[M][K] * B[K][N] + bias with fp32 sums of fp32 or (A_PACKED 1) half tensors, for FullyConnected and 1x1 Conv2d: one work-item
 // computes a tile of MR rows and NR = 16 * NV columns in vector registers, so MR * NV + NV + 1 must
 // not exceed their number (32).
 //
@@ -21,6 +21,11 @@
 #define PREFETCH(p, write)
 #endif
 #define NR (16 * NV)
+#if A_PACKED && X_HALF
+#define READ16(p) vload_half16(0, p)
+#else
+#define READ16(p) vload16(0, p)
+#endif
 #define NEAR 4  // rows of B that the first-level cache runs ahead
 
 TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), SIZE(K)) {
@@ -45,8 +50,8 @@ TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), S
   for (int j = 0; j < NV; ++j) offset[j] = NARROW ? min(16 * j, N - 16) : 16 * j;
 #if A_PACKED
   global const float* a = W + m0 * K;
-  global const float* b = X + image * K * N + column;
-  global const float* next = b + NR;
+  global const X_t* b = X + image * K * N + column;
+  global const X_t* next = b + NR;
   const int step_a = MR, step_b = N;
 #else
   global const float* a = X;
@@ -55,7 +60,7 @@ TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), S
   const int step_a = 1, step_b = NR;
 #endif
   const int first_result = (image * M + m0) * N + column;
-  global float* y = Y + first_result;
+  global Y_t* y = Y + first_result;
 
   float16 acc[MR][NV];
 #pragma unroll
@@ -79,7 +84,7 @@ TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), S
 #pragma unroll
       for (int j = 0; j < NV; ++j) {
         PREFETCH(b + NEAR * step_b + offset[j], 0);
-        x[j] = vload16(0, b + offset[j]);
+        x[j] = READ16(b + offset[j]);
       }
 #pragma unroll
       for (int i = 0; i < MR; ++i) {
@@ -103,15 +108,14 @@ TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), S
     for (int j = 0; j < NV; ++j) {
       if (m0 + i >= M) continue;
       const int at = first_result + i * N + offset[j];
-      global float* to = Y + at;
       const int own = NARROW ? 16 * j : n0;  // columns before it belong to another vector
       const int begin = max(own - column - offset[j], 0), end = min(N - column - offset[j], 16);
       if (begin == 0 && end == 16) {
-        vstore16(EPILOGUE16(at, acc[i][j]), 0, to);
+        VSTORE(Y, at, acc[i][j]);
       } else {
         float lane[16];
         vstore16(acc[i][j], 0, lane);
-        for (int l = begin; l < end; ++l) to[l] = EPILOGUE(at + l, lane[l]);
+        for (int l = begin; l < end; ++l) STORE(Y, at + l, lane[l]);
       }
     }
 }

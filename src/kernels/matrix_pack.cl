@@ -1,4 +1,4 @@
-// A float32 matrix as panels of WIDTH lines, padded with zeros: P[z][line / WIDTH][k][line % WIDTH]
+// A float32 or (BF16 0) half matrix as float32 panels of WIDTH lines, padded with zeros: P[z][line / WIDTH][k][line % WIDTH]
 // is X[k * X_K + line * X_LINE] from T[z] on, for k < K. X_LINE is 1, or TURNED, X_K is 1 and WIDTH
 // a multiple of 16. One work-item makes TERMS terms of a panel.
 // BF16 1: P[z][line / WIDTH][k / 2][line % WIDTH] are pairs of bfloat16 (bf16.clh), the first of
@@ -27,9 +27,9 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
   // clang-format on
   const int begin = WORK_ITEM(0) * TERMS, end = min(K, begin + TERMS);
   const int line = WORK_ITEM(1) * WIDTH, z = WORK_ITEM(2), panels = WORK_ITEMS(1);
-  global const float* x = X + T[z];
   const int lines = min(WIDTH, LINES - line);
 #if BF16
+  global const float* x = X + T[z];
   global int* to = P + ((z * panels + WORK_ITEM(1)) * ((K + 1) / 2)) * WIDTH;
 #if TURNED
   for (int j = 0; j < WIDTH; j += 16) {
@@ -59,10 +59,11 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
 #endif
   return;
 #else
+  const int x = T[z];
   global float* to = P + ((z * panels + WORK_ITEM(1)) * K) * WIDTH;
 #if TURNED
   for (int j = 0; j < WIDTH; j += 16) {
-    global const float* from[16];
+    int from[16];
 #pragma unroll
     for (int l = 0; l < 16; ++l) from[l] = x + min(line + j + l, LINES - 1) * X_LINE;
     int k = begin;
@@ -70,35 +71,35 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
       for (; k + 16 <= end; k += 16) {
         float16 v[16];
 #pragma unroll
-        for (int l = 0; l < 16; ++l) v[l] = vload16(0, from[l] + k);
+        for (int l = 0; l < 16; ++l) v[l] = VLOAD(X, from[l] + k);
         TRANSPOSE16(v)
 #pragma unroll
         for (int l = 0; l < 16; ++l) PUT16(to + (k + l) * WIDTH + j, v[l]);
       }
     }
     for (; k < end; ++k) {
-      for (int l = 0; l < 16; ++l) to[k * WIDTH + j + l] = j + l < lines ? from[l][k] : 0.0f;
+      for (int l = 0; l < 16; ++l) to[k * WIDTH + j + l] = j + l < lines ? LOAD(X, from[l] + k) : 0.0f;
     }
   }
 #else
   if (lines == WIDTH) {
     for (int k = begin; k < end; ++k) {
-      global const float* from = x + k * X_K + line;
-#if WIDTH == 8
-      vstore8(vload8(0, from), k, to);
+      const int from = x + k * X_K + line;
+#if WIDTH == 8 && !X_HALF
+      vstore8(vload8(0, X + from), k, to);
 #elif WIDTH % 16
 #pragma unroll
-      for (int l = 0; l < WIDTH; ++l) to[k * WIDTH + l] = from[l];
+      for (int l = 0; l < WIDTH; ++l) to[k * WIDTH + l] = LOAD(X, from + l);
 #else
 #pragma unroll
-      for (int j = 0; j < WIDTH; j += 16) PUT16(to + k * WIDTH + j, vload16(0, from + j));
+      for (int j = 0; j < WIDTH; j += 16) PUT16(to + k * WIDTH + j, VLOAD(X, from + j));
 #endif
     }
     return;
   }
   for (int k = begin; k < end; ++k) {
     for (int l = 0; l < WIDTH; ++l) {
-      to[k * WIDTH + l] = l < lines ? x[k * X_K + line + l] : 0.0f;
+      to[k * WIDTH + l] = l < lines ? LOAD(X, x + k * X_K + line + l) : 0.0f;
     }
   }
 #endif

@@ -1,4 +1,4 @@
-// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n], + bias[n] where HAS_BIAS, in float32. One
+// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n], + bias[n] where HAS_BIAS, with float32 sums. One
 // work-item computes up to ROWS rows of NR = 16 * NV columns, MR rows at a time in vector
 // registers, of which MR * NV + NV + 1 must not exceed the device's (32).
 //
@@ -17,6 +17,8 @@
 // that consecutive work-items share stay in the cache.
 // BF16 1: A and B are pairs of bfloat16 (bf16.clh), and K counts them. A_FORM is 0, A rows of pairs
 //   that matrix_round.cl makes; B_FORM is 0 or 1.
+// HALF_PANELS 1, with B_FORM 0: B is half, which is converted to float as it is read.
+// A and B are float32 otherwise, Y float32 or half.
 #include "registers.clh"
 #include "tensor.clh"
 #define NR (16 * NV)
@@ -36,6 +38,13 @@
 #define factors_t float16
 #define MULTIPLY_ADD(sum, w, x) sum = fma(w, x, sum)
 #endif
+#if HALF_PANELS
+#define b_t half
+#define LOAD_B(j, p) vload_half16(j, p)
+#else
+#define b_t factor_t
+#define LOAD_B(j, p) vload16(j, p)
+#endif
 #if A_FORM || OWN_A || BF16
 #define A_PARAMETER SCRATCH(A)
 #else
@@ -50,8 +59,8 @@
 #endif
 #if OWN_Y
 #define Y_PARAMETER SCRATCH(Y)
-#define EPILOGUE(i, v) (v)
-#define EPILOGUE16(i, v) (v)
+#define Y_STORE(i, v) Y[i] = (v)
+#define Y_VSTORE(i, v) PUT16(Y + (i), v)
 #else
 #define Y_PARAMETER OUT(Y)
 #endif
@@ -70,10 +79,10 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
   const int own = WORK_ITEM(1) * NR, z = WORK_ITEM(2);
 #if BATCHED
   global const factor_t* const a0 = A + T[2 * z];
-  global const factor_t* const b0 = B + T[2 * z + 1];
+  global const b_t* const b0 = B + T[2 * z + 1];
 #else
   global const factor_t* const a0 = A;
-  global const factor_t* const b0 = B;
+  global const b_t* const b0 = B;
 #endif
   // The last rows of B end with N; columns before the work-item's own are not stored.
   const int column = B_FORM == 2 ? min(own, N - NR) : own;
@@ -109,10 +118,10 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
     // next panel.
     const int tiles = (last - first + MR - 1) / MR;
 #if B_FORM == 2
-    global const factor_t* next =
+    global const b_t* next =
         k0 + BLOCK < K ? b0 + (k0 + BLOCK) * B_STEP + column : b0 + column + NR;
 #else
-    global const factor_t* next = b0 + own * K + (k0 + BLOCK < K ? (k0 + BLOCK) * NR : K * NR);
+    global const b_t* next = b0 + own * K + (k0 + BLOCK < K ? (k0 + BLOCK) * NR : K * NR);
 #endif
 #endif
     for (int m0 = first; m0 < last; m0 += MR) {
@@ -144,9 +153,9 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
 #if B_FORM == 3
       const float* b = panel;
 #elif B_FORM == 2
-      global const factor_t* b = b0 + k0 * B_STEP + column;
+      global const b_t* b = b0 + k0 * B_STEP + column;
 #else
-      global const factor_t* b = b0 + own * K + k0 * NR;
+      global const b_t* b = b0 + own * K + k0 * NR;
 #endif
       for (int k = 0; k < terms;) {
 #if AHEAD
@@ -162,7 +171,7 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
 #pragma unroll
           for (int j = 0; j < NV; ++j) {
             if (AHEAD) PREFETCH(b + NEAR * step_b + 16 * j, 0);
-            x[j] = vload16(j, b);
+            x[j] = LOAD_B(j, b);
           }
 #pragma unroll
           for (int i = 0; i < MR; ++i) {
@@ -190,10 +199,10 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
           const int begin = max(own - column - j, 0), end = min(N - column - j, 16);
           const float* v = sum + i * NR + j;
           if (begin == 0 && end == 16) {
-            PUT16(Y + at, EPILOGUE16(at, *(const float16*)v));
+            VSTORE(Y, at, *(const float16*)v);
           } else {
 #pragma nounroll
-            for (int l = begin; l < end; ++l) Y[at + l] = EPILOGUE(at + l, v[l]);
+            for (int l = begin; l < end; ++l) STORE(Y, at + l, v[l]);
           }
         }
       }

@@ -3,8 +3,8 @@
 // multiple of 16. RANK: dimensions that are left after those that broadcast alike were joined. T has
 // for each, the fastest first, extent, multiplier and shift of an exact division by it, and, but for
 // the fastest, the stride of each input. X_STEP, Y_STEP, Z_STEP: strides along the fastest, 1 or 0.
-// X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand is float32 or quantized 8-bit, and so read or
-// stored as a vector.
+// X_WIDE, Y_WIDE, Z_WIDE, R_WIDE: 1 where the operand is float32, float16, or quantized to i8, u8 or
+// i16, and so read or stored as a vector.
 #include "divide.clh"
 #include "pointwise.clh"
 #include "registers.clh"

@@ -1,4 +1,4 @@
-// Pooling between blocked tensors, X [images][BLOCKS][IH][IW][16] and Y likewise, fp32: one
+// Pooling between blocked tensors, X [images][BLOCKS][IH][IW][16] and Y likewise, fp32 or half: one
 // work-item computes a row of one block.
 // TYPE: 0 maximum, 1 average of the whole window, 2 root of the mean square, 3 average of the real
 // cells.
@@ -17,9 +17,9 @@ TILE_KERNEL(pool_block)(IN(X), OUT(Y), SIZE(IW), SIZE(IH), SIZE(KW), SIZE(KH), S
     float16 r = TYPE == 0 ? (float16)(-INFINITY) : ZERO16;
     int16 nan = 0;  // of the maximum: comparing drops a NaN, so it is noted beside it
     for (int iy = y0; iy < y1; ++iy) {
-      global const float* from = X + (plane * IH + iy) * IW * 16;
+      global const X_t* from = X + (plane * IH + iy) * IW * 16;
       for (int ix = x0; ix < x1; ++ix) {
-        const float16 v = LOAD16(from + ix * 16);
+        const float16 v = READ16(from + ix * 16);
 #if TYPE == 0
         r = v > r ? v : r;
         nan |= v != v;
@@ -44,10 +44,10 @@ TILE_KERNEL(pool_block)(IN(X), OUT(Y), SIZE(IW), SIZE(IH), SIZE(KW), SIZE(KH), S
     const int block = WORK_ITEM(1), at = WORK_ITEM(2) * C + block * 16;
     float lane[16];
     vstore16(r, 0, lane);
-    for (int l = 0; l < min(16, C - block * 16); ++l) Y[at + l] = EPILOGUE(at + l, lane[l]);
+    for (int l = 0; l < min(16, C - block * 16); ++l) STORE(Y, at + l, lane[l]);
 #else
     const int at = ((plane * OH + y) * OW + x) * 16;
-    STORE16(EPILOGUE16(at, r), Y + at);
+    VSTORE(Y, at, r);
 #endif
   }
 }

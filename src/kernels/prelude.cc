@@ -50,6 +50,13 @@ bool IsAffine(const TensorType& t) { return t.quantized() && !t.per_channel(); }
 bool IsByte(const TensorType& t) {
   return IsAffine(t) && (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
 }
+/// Types whose limits chains of form kLanes bring along as parameters.
+bool IsNarrow(const TensorType& t) {
+  return IsByte(t) || (IsAffine(t) && t.dtype == DataType::INT16);
+}
+bool IsReal(const TensorType& t) {
+  return t.dtype == DataType::FLOAT32 || t.dtype == DataType::FLOAT16;
+}
 /// What is added to an i8 value in blocks (tensor_form.h); 0 for all others.
 int32_t BiasOf(const TensorType& t, TensorForm form) {
   return form != TensorForm::kPlain && t.dtype == DataType::INT8 && CanTake(t, form) ? 128 : 0;
@@ -67,7 +74,7 @@ std::string Limits(DataType dtype) {
 
 /// The limits of stage `p` of a chain; in kernels of form kLanes they are parameters.
 std::string LimitsOf(const TensorType& t, const std::string& p, bool lanes) {
-  return lanes && IsByte(t) ? fmt::format("{0}_lo, {0}_hi", p) : Limits(t.dtype);
+  return lanes && IsNarrow(t) ? fmt::format("{0}_lo, {0}_hi", p) : Limits(t.dtype);
 }
 
 /// Limits as literals of long; "" for types that are no integer.
@@ -134,15 +141,16 @@ std::string SumThrough(const TensorType& t, const std::string& p, bool lanes) {
       LimitsOf(t, p, lanes));
 }
 
-// The same of 16 numbers, for float32 and quantized 8-bit types.
+// The same of 16 numbers, for real types and narrow ones.
 std::string ThroughLanes(const TensorType& t, const std::string& p, const std::string& v) {
   if (t.dtype == DataType::FLOAT32) return v;
+  if (t.dtype == DataType::FLOAT16) return fmt::format("timcl_vthrough_half({})", v);
   return fmt::format(
       "timcl_vthrough(timcl_vquantize({0}, {1}_is, {1}_z), {1}_lo, {1}_hi, {1}_z, {1}_s)", v, p);
 }
 std::string SumThroughLanes(const TensorType& t, const std::string& p) {
   const std::string product = "(convert_float16(acc) * (m))";
-  if (t.dtype == DataType::FLOAT32) return product;
+  if (IsReal(t)) return ThroughLanes(t, p, product);
   return fmt::format("timcl_vthrough({0} + (float){1}_z, {1}_lo, {1}_hi, {1}_z, {1}_s)", product,
                      p);
 }
@@ -188,12 +196,15 @@ std::string LoadText(const std::string& x, const TensorType& t, bool integer_mat
 
 /// Sixteen neighbours from element i on, as int16 and as real numbers.
 std::string RawLanes(const std::string& x, const TensorType& t) {
+  if (t.dtype == DataType::INT16)
+    return fmt::format("convert_int16(*(__global const timcl_shorts16*)({} + (i)))", x);
   const std::string bytes = fmt::format("TIMCL_BYTES({} + (i))", x);
   return t.dtype == DataType::INT8 ? "convert_int16(as_char16(" + bytes + "))"
                                    : "convert_int16(" + bytes + ")";
 }
 std::string LoadLanes(const std::string& x, const TensorType& t) {
   if (t.dtype == DataType::FLOAT32) return fmt::format("vload16(0, {} + (i))", x);
+  if (t.dtype == DataType::FLOAT16) return fmt::format("vload_half16(0, {} + (i))", x);
   return fmt::format("(convert_float16({0} - {1}_z) * {1}_s)", RawLanes(x, t), x);
 }
 
@@ -201,6 +212,7 @@ void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integ
                 bool shares, std::vector<ScalarArg>* args) {
   const char* type = OpenClType(t.dtype);
   w.Define(x + "_t", "", type);
+  w.Define(x + "_HALF", "", t.dtype == DataType::FLOAT16 ? "1" : "0");
   w.Define(x + "_PASS", "", IsAffine(t) ? fmt::format("{0}, {0}_s, {0}_z", x) : x);
   const std::string pointer =
       fmt::format("__global const {}* {}{}", type, shares ? "" : "restrict ", x);
@@ -214,11 +226,11 @@ void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integ
   w.Define(x + "_ZP", "", IsAffine(t) ? x + "_z" : "0");
   if (t.per_channel()) return;  // its scales come as data; LOAD makes no sense
   w.Define(x + "_LOAD", "(i)", LoadText(x, t, integer_math));
-  if (IsByte(t)) {
+  if (IsNarrow(t)) {
     w.Define(x + "_VRAW", "(i)", RawLanes(x, t));
     w.Define(x + "_VREAL", "(q)", fmt::format("(convert_float16((q) - {0}_z) * {0}_s)", x));
   }
-  if (IsByte(t) || t.dtype == DataType::FLOAT32) w.Define(x + "_VLOAD", "(i)", LoadLanes(x, t));
+  if (IsNarrow(t) || IsReal(t)) w.Define(x + "_VLOAD", "(i)", LoadLanes(x, t));
 }
 
 /// Whether `name` stands in the text as a word.
@@ -257,7 +269,7 @@ class ChainParams {
 /// The parameters of LimitsOf.
 void AddRange(const TensorType& t, const std::optional<Range>& range, const std::string& p,
               ChainParams* params) {
-  if (!IsByte(t)) return;
+  if (!IsNarrow(t)) return;
   params->Scalar(Int(range ? range->lowest : static_cast<int32_t>(LowestOf(t.dtype))), p + "_lo");
   params->Scalar(Int(range ? range->highest : static_cast<int32_t>(HighestOf(t.dtype))), p + "_hi");
 }
@@ -321,36 +333,41 @@ void WriteChain(Writer& w, const std::string& y, const std::vector<PostOp>& post
 void WriteLanes(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
                 const TensorType& t, int32_t bias,
                 const std::function<std::string(const std::string&)>& chain) {
-  const bool bytes = IsByte(t);
-  w.Define(y + "_BYTES", "", bytes ? "1" : "0");
+  w.Define(y + "_BYTES", "", IsByte(t) ? "1" : "0");
   w.Define(y + "_ALONE", "", post_ops.empty() ? "1" : "0");
   const std::string p0 = y + "_0";
   const std::string real =
       post_ops.empty() ? "(v)" : chain(ThroughLanes(post_ops[0].before, p0, "(v)"));
-  if (!bytes) {
-    const std::string to = fmt::format("*(__global timcl_floats16*)({} + (i)) = ", y);
-    w.Define(y + "_VSTORE", "(i, v)", to + real);
-    w.Define(y + "_VSTORE_ACC", "(i, acc, m)",
-             to + (post_ops.empty() ? "(convert_float16(acc) * (m))"
-                                    : chain(SumThroughLanes(post_ops[0].before, p0))));
+  const std::string sum = post_ops.empty() ? "(convert_float16(acc) * (m))"
+                                           : chain(SumThroughLanes(post_ops[0].before, p0));
+  const auto store = [&](const std::string& v) {
+    const std::string to = fmt::format("*(__global timcl_{}16*)({} + (i)) = ",
+                                       IsByte(t)     ? "bytes"
+                                       : IsNarrow(t) ? "shorts"
+                                                     : "floats",
+                                       y);
+    if (t.dtype == DataType::FLOAT16)
+      return fmt::format("vstore_half16_rte({}, 0, {} + (i))", v, y);
+    if (IsByte(t)) return fmt::format("{}timcl_round_bytes({}, {}_VLIMITS)", to, v, y);
+    if (IsNarrow(t)) return fmt::format("{0}timcl_round_shorts({1}, {2}_lo, {2}_hi)", to, v, y);
+    return to + v;
+  };
+  if (IsReal(t)) {
+    w.Define(y + "_VSTORE", "(i, v)", store(real));
+    w.Define(y + "_VSTORE_ACC", "(i, acc, m)", store(sum));
     return;
   }
-  const std::string to = fmt::format("*(__global timcl_bytes16*)({} + (i)) = ", y);
   w.Define(y + "_VLIMITS", "", fmt::format("{0}_lo, {0}_hi, {1}", y, bias));
   w.Define(y + "_VSTORE", "(i, v)",
-           fmt::format("{0}timcl_round_bytes(timcl_vquantize({1}, {2}_is, {2}_z), {2}_VLIMITS)", to,
-                       real, y));
+           store(fmt::format("timcl_vquantize({0}, {1}_is, {1}_z)", real, y)));
   if (post_ops.empty()) {
-    w.Define(y + "_VSCALED", "(i, acc, m)",
-             fmt::format("(convert_float16(acc) * (m) + (float){}_z)", y));
+    w.Define(y + "_VSCALED", "(i, acc, m)", fmt::format("({0} + (float){1}_z)", sum, y));
   } else {
     // At most what can be converted to an integer: a chain may yield infinity.
     w.Define(y + "_VSCALED", "(i, acc, m)",
-             fmt::format("timcl_vat_most(timcl_vquantize({0}, {1}_is, {1}_z), 32767.0f)",
-                         chain(SumThroughLanes(post_ops[0].before, p0)), y));
+             fmt::format("timcl_vat_most(timcl_vquantize({0}, {1}_is, {1}_z), 32767.0f)", sum, y));
   }
-  w.Define(y + "_VSTORE_ACC", "(i, acc, m)",
-           fmt::format("{0}timcl_round_bytes({1}_VSCALED(i, acc, m), {1}_VLIMITS)", to, y));
+  w.Define(y + "_VSTORE_ACC", "(i, acc, m)", store(y + "_VSCALED(i, acc, m)"));
 }
 
 void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
@@ -385,7 +402,7 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
   auto chain = [&](const char* function, const std::string& first) {
     return fmt::format("FN({}_{})(i, {}{})", y, function, first, names);
   };
-  if (lanes) {
+  if (lanes || vectors) {
     WriteLanes(w, y, post_ops, final_type, bias,
                [&](const std::string& first) { return chain("chain16", first); });
   }
@@ -397,10 +414,6 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
       w.Define(y + "_STORE", "(i, v)", StoreReal(final_type, y, y, "(v)", bias, lanes));
     }
     w.Define(y + "_STORE_ACC", "(i, acc, m)", StoreSum(final_type, y, y, bias, lanes));
-    if (vectors) {
-      w.Define("EPILOGUE", "(i, v)", "(v)");
-      w.Define("EPILOGUE16", "(i, v)", "(v)");
-    }
     return;
   }
   const std::string p0 = y + "_0";
@@ -410,10 +423,6 @@ void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& pos
       StoreReal(final_type, y, y, chain("chain", Through(before, p0, "(v)", lanes)), bias, lanes));
   w.Define(y + "_STORE_ACC", "(i, acc, m)",
            StoreReal(final_type, y, y, chain("chain", SumThrough(before, p0, lanes)), bias, lanes));
-  if (vectors) {
-    w.Define("EPILOGUE", "(i, v)", chain("chain", "(v)"));
-    w.Define("EPILOGUE16", "(i, v)", chain("chain16", "(v)"));
-  }
 }
 
 std::set<std::string> DefinedNames(const std::string& source) {
@@ -619,9 +628,8 @@ Result<const Sources::Expanded*> Sources::Of(const KernelSpec& spec, const Kerne
 }
 
 bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
-  if (epilogue == KernelSpec::Epilogue::kVector) return other.dtype == DataType::FLOAT32;
-  if (epilogue == KernelSpec::Epilogue::kLanes)
-    return other.dtype == DataType::FLOAT32 || IsByte(other);
+  if (epilogue == KernelSpec::Epilogue::kVector) return IsReal(other);
+  if (epilogue == KernelSpec::Epilogue::kLanes) return IsReal(other) || IsNarrow(other);
   return OpenClType(other.dtype) != nullptr && !other.per_channel();
 }
 

@@ -6,8 +6,8 @@
 TILE_KERNEL(to_block)(IN(X), OUT(Y), SIZE(PIXELS), SIZE(C)) {
   const int block = WORK_ITEM(1), image = WORK_ITEM(2);
   const int channels = min(16, C - 16 * block), end = min(PIXELS, (WORK_ITEM(0) + 1) * PIECE);
-  global const Y_t* x = (global const Y_t*)X + (image * C + 16 * block) * PIXELS;
-  global Y_t* y = Y + (image * WORK_ITEMS(1) + block) * PIXELS * 16;
+  global const LANE_t* x = (global const LANE_t*)X + (image * C + 16 * block) * PIXELS;
+  global LANE_t* y = (global LANE_t*)Y + (image * WORK_ITEMS(1) + block) * PIXELS * 16;
   int p = WORK_ITEM(0) * PIECE;
   for (; p + 16 <= end; p += 16) {
     LANES16 v[16];

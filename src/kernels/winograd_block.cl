@@ -1,5 +1,5 @@
 // Winograd's F(M x M, 3x3) between blocked tensors, X [images][ceil(IC / 16)][IH][IW][16] and Y
-// likewise, fp32, windows of 3x3 with stride 1.  Source: Lavin, Gray, arXiv:1509.09308.
+// likewise, fp32 or half, windows of 3x3 with stride 1.  Source: Lavin, Gray, arXiv:1509.09308.
 // M 4 with the points 0, +-1/sqrt(2), +-sqrt(2), infinity, whose rounding errors are the smallest;
 // M 2 with 0, 1, -1, infinity.
 // A work-item takes MR tiles of M x M results, in rows, and groups of NR = 16 * NV channels.
@@ -60,15 +60,20 @@
 #if STAGE < 2
 // B^T x B of the window at left, top of one block of channels; its TT results are `step` apart.
 TILE_FUNCTION(transform)
-(global const float* plane, int left, int top, int IW, int IH, global float* v, int step) {
+(global const X_t* plane, int left, int top, int IW, int IH, global float* v, int step) {
   float16 patch[TT];
+#if X_HALF
+  global const float* from;
+  int pitch;
+#else
   global const float* from = plane + (top * IW + left) * 16;
   int pitch = IW * 16;
-  if (left < 0 || top < 0 || left + TA > IW || top + TA > IH) {
+#endif
+  if (X_HALF || left < 0 || top < 0 || left + TA > IW || top + TA > IH) {
 #pragma nounroll
     for (int k = 0; k < TT; ++k) {
       const int x = left + k % TA, y = top + k / TA;
-      patch[k] = x >= 0 && x < IW && y >= 0 && y < IH ? LOAD16(plane + (y * IW + x) * 16) : ZERO16;
+      patch[k] = x >= 0 && x < IW && y >= 0 && y < IH ? READ16(plane + (y * IW + x) * 16) : ZERO16;
     }
     from = AS_GLOBAL(patch);
     pitch = TA * 16;
@@ -186,7 +191,7 @@ TILE_FUNCTION(tiles)(PARAMETERS, int tile_block, int tile_blocks, int part, int 
 #pragma nounroll
           for (int x = 0; x < wide; ++x) {
             const int at = (first + y * OW + x) * 16;
-            STORE16(EPILOGUE16(at, d[y][x] + b), Y + at);
+            VSTORE(Y, at, d[y][x] + b);
           }
       }
     }

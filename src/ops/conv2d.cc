@@ -159,8 +159,42 @@ void BlockCases(CaseMaker& make) {
   add(a, {12, 5, 16, 1}, {3, 3, 16, 1}, "depthwise, pads as large as the window");
 }
 
+/// The same in types that kernels read as others.
+void StorageCases(CaseMaker& make) {
+  auto add = [&](const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    weighted_sum::StorageCases(make, Form(a, x, w, note, declared));
+  };
+  Conv2dAttrs a;
+  for (int64_t pixels : {6, 14, 29, 449}) add(a, {pixels, 1, 21, 2}, {1, 1, 21, 35}, "a line");
+  add(a, {7, 7, 20, 1}, {1, 1, 20, 70}, "1x1, tiles of 64 channels");
+  weighted_sum::WideSumCase(make, Form(a, {9, 5, 70, 1}, {3, 3, 70, 18}, "sums beyond 32 bits"));
+  a.padding = PadType::SAME;
+  for (int64_t size : {7, 13}) add(a, {size, size, 20, 1}, {3, 3, 20, 70}, "3x3");
+  add(a, {30, 3, 37, 2}, {3, 3, 37, 50}, "3x3, a tile beyond the last");
+  add(a, {57, 19, 32, 1}, {3, 3, 32, 64}, "3x3, many tiles");
+  a.stride = {2, 2};
+  add(a, {13, 13, 20, 1}, {3, 3, 20, 16}, "3x3 by 2, one block of channels");
+  add(a, {61, 5, 3, 1}, {7, 7, 3, 33}, "few channels");
+  a.stride = {3, 2};
+  add(a, {25, 9, 18, 1}, {5, 2, 18, 20}, "strides that differ");
+  a.stride = {1, 1};
+  a.dilation = {5, 2};
+  add(a, {23, 9, 18, 1}, {3, 3, 18, 20}, "dilation");
+  a.dilation = {1, 1};
+  add(a, {70, 4, 2, 1}, {3, 3, 2, 20}, "few channels, many tiles");
+  a.multiplier = 1;
+  for (uint32_t stride : {1u, 2u}) {
+    a.stride = {stride, stride};
+    add(a, {15, 7, 19, 2}, {3, 3, 19, 1}, "depthwise");
+  }
+  a.stride = {3, 1};
+  add(a, {30, 6, 18, 1}, {4, 3, 18, 1}, "depthwise, strides that differ");
+}
+
 void Cases(CaseMaker& make) {
   BlockCases(make);
+  StorageCases(make);
   auto add = [&](const Conv2dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     weighted_sum::FormCases(make, Form(a, x, w, note, declared));
@@ -206,8 +240,10 @@ void Cases(CaseMaker& make) {
   weighted_sum::TypeCases(make, Form(a, {11, 7, 2, 2}, {3, 3, 6, 1}, ""), /*brief=*/true);
   a = {};
   weighted_sum::BenchCase(make, Form(a, {28, 28, 128, 1}, {1, 1, 128, 256}, "1x1"));
+  weighted_sum::StorageBenchCases(make, Form(a, {28, 28, 128, 1}, {1, 1, 128, 256}, "1x1"));
   a.padding = PadType::SAME;
   weighted_sum::BenchCase(make, Form(a, {56, 56, 64, 1}, {3, 3, 64, 64}, "3x3"));
+  weighted_sum::StorageBenchCases(make, Form(a, {56, 56, 64, 1}, {3, 3, 64, 64}, "3x3"));
   make.Of(a)
       .In(cases::U8({56, 56, 64, 1}), -3, 3)
       .Const(cases::Affine(DataType::UINT8, {3, 3, 64, 64}, 0.009f, 112), -1, 1)
@@ -217,6 +253,7 @@ void Cases(CaseMaker& make) {
       .Bench();
   a.multiplier = 1;
   weighted_sum::BenchCase(make, Form(a, {56, 56, 96, 1}, {3, 3, 96, 1}, "3x3 depthwise"));
+  weighted_sum::StorageBenchCases(make, Form(a, {56, 56, 96, 1}, {3, 3, 96, 1}, "3x3 depthwise"));
 }
 
 constexpr OpDef kConv2d = Op::Define({.name = "Conv2d",

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tim/vx/bfloat16.h"
+#include "tim/vx/float16.h"
 #include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::weighted_sum {
@@ -21,12 +22,12 @@ constexpr int64_t kLine = 64;  // LINE of conv_block.cl and its like
 Status CheckBlocks(const OpView& op, const KernelRequest& request, const Convolution& c) {
   if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
   if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
-  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
-    if (t.dtype() != DataType::FLOAT32) return Refuse("only f32, not " + t.label());
+  for (const TensorView& t : {op.in(0), op.in(1), op.in(2), op.out(0)}) {
+    if (t.present() && t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16)
+      return Refuse("only f32 and f16, not " + t.label());
   }
   if (op.in(1).data() == nullptr) return Refuse("the weights are not constant");
-  if (op.in(2).present() && (op.in(2).data() == nullptr || op.in(2).dtype() != DataType::FLOAT32))
-    return Refuse("the bias is not constant, or not f32");
+  if (op.in(2).present() && op.in(2).data() == nullptr) return Refuse("the bias is not constant");
   // Whole blocks of 4 times as many weights (Winograd) are counted in int.
   if (c.out_channels + 128 > std::numeric_limits<int32_t>::max() / (c.used + 16) /
                                  (4 * std::max<int64_t>(c.axes[0].size * c.axes[1].size, 9)))
@@ -100,14 +101,18 @@ Tile ChooseBf16Tile(const Plane& p, int64_t out_channels, int64_t channels) {
 /// The bias, or zeros, padded to whole groups of `width` channels.
 Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
   std::vector<float> packed(static_cast<size_t>(DivideUp(channels, width) * width));
-  if (op.in(2).present()) std::copy_n(op.in(2).data_as<float>(), channels, packed.begin());
+  const TensorView bias = op.in(2);
+  if (bias.present()) {
+    const RealValues values(bias.data(), bias.dtype());
+    for (int64_t c = 0; c < channels; ++c) packed[static_cast<size_t>(c)] = values[c];
+  }
   return Data(packed, "bias", "float");
 }
 
 /// The weights in float, each a step of its own.
 Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64_t block) {
   const int64_t taps = c.axes[0].size * c.axes[1].size, slice = c.per_slice * taps;
-  const float* const weights = op.in(1).data_as<float>();
+  const RealValues weights(op.in(1).data(), op.in(1).dtype());
   return PackedBlocks<float>(
       c, width, block, 1, 1, "float",
       [=](float* to, int64_t o, int64_t u, int64_t k) { *to = weights[o * slice + u * taps + k]; });
@@ -177,6 +182,9 @@ Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
 Result<KernelOffer> AcceptsBf16Blocks(const OpView& op, const KernelRequest& request,
                                       const Convolution& c) {
   if (!request.caps.dot_product_bf16) return Refuse("the device has no products of bfloat16");
+  for (const TensorView& t : {op.in(0), op.in(1), op.in(2), op.out(0)}) {
+    if (t.present() && t.dtype() != DataType::FLOAT32) return Refuse("only f32, not " + t.label());
+  }
   TIMCL_ASSIGN(KernelOffer offer, AcceptsBlocks(op, request, c));
   const Plane p = PlaneOf(op, c);
   if (!IsPoint(p) && p.x.stride != p.y.stride) return Refuse("strides that differ");
@@ -392,7 +400,7 @@ std::vector<std::array<double, 3>> TransformOf(int64_t m) {
 Operand TransformWeights(const OpView& op, const Convolution& c, const Form& f) {
   const int64_t width = f.columns(), taps = f.taps(), m = f.m;
   const int64_t ins = c.channels, outs = c.out_channels, slice = c.per_slice * 9;
-  const float* const weights = op.in(1).data_as<float>();
+  const RealValues weights(op.in(1).data(), op.in(1).dtype());
   const auto pack = [=](float* packed) {
     const auto g = TransformOf(m);
     // Some channels at once, whose results are neighbours.

@@ -162,10 +162,14 @@ void Cases(CaseMaker& make) {
       form({0, 5}, {8, 6}, {8, 5}, "declared flat", {30}),
   };
   for (const auto& f : forms) weighted_sum::FormCases(make, f);
+  for (size_t i = 5; i < 10; ++i) weighted_sum::StorageCases(make, forms[i]);
+  weighted_sum::WideSumCase(make, form({0, 21}, {1100, 9}, {1100, 21}, "sums beyond 32 bits"));
   weighted_sum::TypeCases(make, forms[2]);
   weighted_sum::TypeCases(make, forms[6], /*brief=*/true);
   for (int64_t batch : {1, 64}) {
-    weighted_sum::BenchCase(make, form({0, 1000}, {1024, batch}, {1024, 1000}, "1024 to 1000"));
+    const auto f = form({0, 1000}, {1024, batch}, {1024, 1000}, "1024 to 1000");
+    weighted_sum::BenchCase(make, f);
+    weighted_sum::StorageBenchCases(make, f);
   }
   const int64_t products[][3] = {
       {512, 512, 512}, {1024, 1024, 1024}, {128, 768, 768}, {128, 768, 3072}, {128, 3072, 768}};

@@ -261,6 +261,7 @@ void Cases(CaseMaker& make) {
           .Out(Affine(DataType::UINT8, {}, 0.3f, 121))
           .Note("f32 to u8");
       make.Of(attrs).In(F32(a(19, 41))).In(F32(b(53, 19))).Note("ragged tiles");
+      make.Of(attrs).In(F16(a(19, 41))).In(F16(b(53, 19))).Note("f16, ragged tiles");
       make.Of(attrs).In(F32(a(17, 33))).In(F32(b(18, 17))).Note("one vector across");
       make.Of(attrs).In(F32(a(517, 32))).In(F32(b(17, 517))).Note("long sums");
       make.Of(attrs).In(I32(a(5, 3)), -9, 9).In(I32(b(18, 5)), -9, 9).Note("whole numbers");
@@ -269,7 +270,18 @@ void Cases(CaseMaker& make) {
   make.Of(MatmulAttrs{true, true}).In(F32({7})).In(F32({7, 3})).Out(F32({3})).Note("turned row");
   make.Of(MatmulAttrs{}).In(F32({7})).In(F32({3, 7})).Note("a row");
   make.Of(MatmulAttrs{}).In(F32({7, 3})).In(F32({7})).Note("a column");
+  make.Of(MatmulAttrs{true})
+      .In(F16({40, 19}))
+      .In(F32({53, 19}))
+      .Out(F32({53, 40}))
+      .Note("f16 by f32");
+  make.Of(MatmulAttrs{})
+      .In(F32({19, 5, 3, 1}))
+      .In(F16({53, 19, 1, 2}))
+      .Out(F16({53, 5, 3, 2}))
+      .Note("f32 by f16, batches");
   for (int64_t rows : {1, 3, 5}) {
+    make.Of(MatmulAttrs{}).In(F16({65, rows})).In(F16({83, 65})).Note("f16, few rows");
     make.Of(MatmulAttrs{}).In(F32({65, rows})).In(F32({83, 65})).Note("few rows");
   }
   make.Of(MatmulAttrs{}).In(F32({70, 128})).In(F32({1024, 70})).Note("rows of 4096 bytes");
@@ -295,6 +307,7 @@ void Cases(CaseMaker& make) {
       .Note("saturating");
   make.Of(MatmulAttrs{}).In(F32({9, 5})).In(F32({21, 9})).Note("types").EachType();
   make.Of(MatmulAttrs{}).In(F32({512, 256})).In(F32({512, 512})).Note("512").Bench();
+  make.Of(MatmulAttrs{}).In(F16({512, 512})).In(F16({512, 512})).Note("512, f16").Bench();
   for (int64_t n : {512, 1024}) {
     for (bool turn : {false, true}) {
       make.Of(MatmulAttrs{turn, false}).In(F32({n, n})).In(F32({n, n})).Note("square").Bench();

@@ -1,4 +1,4 @@
-// The launches of products of float32 matrices: tile, panels and blocks.
+// The launches of products of float32 and half matrices: tile, panels and blocks.
 #include "tim/vx/matrix_product.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tim/vx/bfloat16.h"
+#include "tim/vx/float16.h"
 
 namespace tim::vx {
 namespace {
@@ -18,6 +19,8 @@ constexpr int64_t kBlockTerms = 512, kBlockRows = 128;
 constexpr int64_t kTermsInCache = 768;
 // Elements of a matrix that stays there as a whole.
 constexpr int64_t kCached = 256 * 1024;
+
+bool IsHalf(const TensorView& t) { return t.dtype() == DataType::FLOAT16; }
 
 /// One panel, [terms][width]; a few terms of all lines at a time, so that what is written in
 /// strides stays in the cache.
@@ -32,16 +35,31 @@ void PackPanel(int64_t lines, int64_t terms, int64_t width, T* to, ValueOf value
   }
 }
 
-/// Values of `t` as [ceil(lines / width)][terms][width], padded with zeros.
-Operand Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width, const char* name) {
-  const auto* const values = t.data_as<float>();
-  const auto pack = [=](float* to) {
+/// Values of `t` as [ceil(lines / width)][terms][width] of element T, padded with zeros.
+/// value_of(i) is element i as that.
+template <class T, class ValueOf>
+Operand PackedPanels(int64_t lines, int64_t terms, int64_t width, const char* name,
+                     const char* element, ValueOf value_of) {
+  const auto pack = [=](T* to) {
     for (int64_t first = 0; first < lines; first += width, to += terms * width) {
       PackPanel(std::min(width, lines - first), terms, width, to,
-                [=](int64_t c, int64_t k) { return values[(first + c) * terms + k]; });
+                [=](int64_t c, int64_t k) { return value_of((first + c) * terms + k); });
     }
   };
-  return PackedData<float>(DivideUp(lines, width) * terms * width, name, "float", pack);
+  return PackedData<T>(DivideUp(lines, width) * terms * width, name, element, pack);
+}
+/// In float32.
+Operand Packed(const TensorView& t, int64_t lines, int64_t terms, int64_t width, const char* name) {
+  const RealValues values(t.data(), t.dtype());
+  return PackedPanels<float>(lines, terms, width, name, "float",
+                             [=](int64_t i) { return values[i]; });
+}
+/// In half, as it is.
+Operand PackedHalves(const TensorView& t, int64_t lines, int64_t terms, int64_t width,
+                     const char* name) {
+  const auto* const values = t.data_as<uint16_t>();
+  return PackedPanels<uint16_t>(lines, terms, width, name, "half",
+                                [=](int64_t i) { return values[i]; });
 }
 
 /// The same in pairs, [ceil(lines / width)][ceil(terms / 2)][width].
@@ -65,15 +83,21 @@ bool CrowdsCaches(int64_t step, int64_t lines) { return step % 1024 == 0 && line
 
 /// How matrix_product.cl gets at B.
 enum class B { kConstant, kPacked, kRows, kTurned };
-B FormOfB(const MatrixProduct& p) {
+B FormOfB(const MatrixProduct& p, const OpView& op) {
   if (p.weights) return B::kConstant;
-  if (p.bf16) return B::kPacked;
+  if (p.bf16 || IsHalf(op.in(1))) return B::kPacked;
   if (p.b_n != 1) return p.k <= kBlockTerms ? B::kTurned : B::kPacked;
   // Packing pays where many rows of A use it.
   const bool slow = CrowdsCaches(p.b_k, p.k) || p.k * p.n > kCached;
   return p.m >= 128 && slow ? B::kPacked : B::kRows;
 }
-bool PacksA(const MatrixProduct& p) { return p.a_k != 1 && p.n >= 256 && CrowdsCaches(p.a_k, p.k); }
+bool PacksA(const MatrixProduct& p, const OpView& op) {
+  return p.a_k != 1 && (IsHalf(op.in(0)) || (p.n >= 256 && CrowdsCaches(p.a_k, p.k)));
+}
+/// Few rows use a weight so seldom that reading half as much pays for converting it each time.
+bool KeepsHalf(const MatrixProduct& p, const OpView& op) {
+  return p.weights && p.m <= 4 && IsHalf(op.in(1));
+}
 
 /// The numbers of a list without repetitions, and for each entry of the list which one it is.
 struct Distinct {
@@ -114,10 +138,11 @@ KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width,
   return spec;
 }
 
-/// Rounds the rows of the matrices of input 0, likewise.
+/// Rounds the rows of the matrices of input 0 to bfloat16, or converts them from half to float32,
+/// likewise.
 KernelSpec RoundLaunch(const MatrixProduct& p, int64_t workers, std::vector<int64_t>* starts) {
   const Distinct d = DistinctOf(*starts);
-  const int64_t size = p.m * DivideUp(p.k, 2);
+  const int64_t size = p.m * (p.bf16 ? DivideUp(p.k, 2) : p.k);
   for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
   const std::vector<int32_t> table(d.values.begin(), d.values.end());
   const auto count = static_cast<int64_t>(table.size());
@@ -126,8 +151,10 @@ KernelSpec RoundLaunch(const MatrixProduct& p, int64_t workers, std::vector<int6
   spec.source = "matrix_round.cl";
   spec.entry = "matrix_round";
   spec.operands = {In(0, "X"), Data(table, "T", "int"),
-                   Scratch(0, static_cast<size_t>(count * size) * sizeof(int32_t), "P", "int")};
+                   Scratch(0, static_cast<size_t>(count * size) * sizeof(int32_t), "P",
+                           p.bf16 ? "int" : "float")};
   spec.sizes = {{"LINES", p.m}, {"K", p.k}, {"ROWS", rows}, {"STEP", p.a_m}};
+  spec.defines = {{"BF16", p.bf16}};
   spec.dims = 2;
   spec.global = Grid(DivideUp(p.m, rows), count);
   return spec;
@@ -162,15 +189,15 @@ Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest
   if (bf16 && !request.caps.dot_product_bf16)
     return refuse("the device has no products of bfloat16");
   if (bf16 && a_k != 1) return refuse("the rows of A do not lie in one piece");
-  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
-    if (t.dtype() != DataType::FLOAT32) return refuse("only f32, not " + t.label());
+  for (const TensorView& t : {op.in(0), op.in(1), op.in(2), op.out(0)}) {
+    if (!t.present() || t.dtype() == DataType::FLOAT32) continue;
+    if (bf16 || !IsHalf(t))
+      return refuse((bf16 ? "only f32, not " : "only f32 and f16, not ") + t.label());
   }
   if (weights) {
     if (op.in(1).data() == nullptr) return refuse("the weights are not constant");
     const TensorView bias = op.in(2);
     if (bias.present() && bias.data() == nullptr) return refuse("the bias is not constant");
-    if (bias.present() && bias.dtype() != DataType::FLOAT32)
-      return refuse("only f32, not " + bias.label());
     if (k * n < 1024) return refuse("too small to be worth packing");
   } else {
     if (n < 16) return refuse(to_string(n) + " columns are less than one vector");
@@ -187,15 +214,15 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const auto tile = MatrixTile::Of(m, n, request.caps);
   const int64_t width = tile.columns(), panels = DivideUp(n, width);
   const auto batches = static_cast<int64_t>(a.size());
-  const B form = FormOfB(*this);
-  const bool pack_a = PacksA(*this);
+  const B form = FormOfB(*this, op);
+  const bool pack_a = PacksA(*this, op), keeps_half = KeepsHalf(*this, op);
   std::vector<int64_t> a0 = a, b0 = b;
   Launches launches;
   const auto workers = static_cast<int64_t>(request.caps.compute_units);
   const int64_t steps = bf16 ? DivideUp(k, 2) : k;
   const char* const factor = bf16 ? "int" : "float";
   if (pack_a) launches.push_back(PackLaunch(0, m, k, tile.rows, a_k, a_m, false, &a0));
-  if (bf16 && !pack_a) launches.push_back(RoundLaunch(*this, workers, &a0));
+  if ((bf16 || IsHalf(op.in(0))) && !pack_a) launches.push_back(RoundLaunch(*this, workers, &a0));
   const bool made_a = !launches.empty();
   if (form == B::kPacked) launches.push_back(PackLaunch(1, n, k, width, b_k, b_n, bf16, &b0));
 
@@ -211,8 +238,9 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
                                  : In(0, "A"));
   switch (form) {
     case B::kConstant:
-      spec.operands.push_back(bf16 ? PackedPairs(op.in(1), n, k, width, "B")
-                                   : Packed(op.in(1), n, k, width, "B"));
+      spec.operands.push_back(bf16         ? PackedPairs(op.in(1), n, k, width, "B")
+                              : keeps_half ? PackedHalves(op.in(1), n, k, width, "B")
+                                           : Packed(op.in(1), n, k, width, "B"));
       break;
     case B::kPacked:
       spec.operands.push_back(Scratch(1, launches.back().operands[2].bytes, "B", factor));
@@ -237,14 +265,15 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
                 {"K", steps},
                 {"ROWS", rows},
                 {"BLOCK", DivideUp(steps, blocks)},
-                {"A_M", bf16 ? steps : a_m},
-                {"A_K", bf16 ? 1 : a_k},
+                {"A_M", made_a ? steps : a_m},
+                {"A_K", made_a ? 1 : a_k},
                 {"B_STEP", b_n == 1 ? b_k : b_n}};
   spec.defines = {{"MR", tile.rows},      {"NV", tile.vectors},
                   {"A_FORM", pack_a},     {"B_FORM", static_cast<int>(form)},
                   {"HAS_BIAS", has_bias}, {"BATCHED", batched},
                   {"SPLIT", blocks > 1},  {"AHEAD", form != B::kTurned && m > tile.rows},
-                  {"BF16", bf16}};
+                  {"BF16", bf16},         {"HALF_PANELS", keeps_half},
+                  {"OWN_A", made_a}};
   spec.dims = 3;
   spec.global = Grid(DivideUp(m, rows), panels, batches);
   spec.flops = 2.0 * static_cast<double>(m * n) * static_cast<double>(k * batches);

@@ -201,9 +201,17 @@ bool SameShapes(const OpView& op, const Walk& walk) {
 
 /// Read and stored 16 elements at once.
 bool IsWide(const TensorView& t) {
-  const bool byte = t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8;
-  return t.dtype() == DataType::FLOAT32 ||
-         (byte && t.type().quantized() && !t.type().per_channel());
+  switch (t.dtype()) {
+    case DataType::FLOAT32:
+    case DataType::FLOAT16:
+      return true;
+    case DataType::INT8:
+    case DataType::UINT8:
+    case DataType::INT16:
+      return t.type().quantized() && !t.type().per_channel();
+    default:
+      return false;
+  }
 }
 
 }  // namespace

@@ -75,8 +75,10 @@ Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.is_cpu) return refuse("not a CPU");
   if (op.in(0).shape().rank() != 4) return refuse("only rank 4");
-  if (op.in(0).dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
-    return refuse("only f32");
+  for (const TensorView& t : {op.in(0), op.out(0)}) {
+    if (t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16)
+      return refuse("only f32 and f16");
+  }
   const Shape& y = op.out(0).shape();
   if (request.out == TensorForm::kPlain && y[0] * y[1] > 1)
     return refuse("several positions, which a plain result would scatter");

@@ -186,8 +186,10 @@ KernelSpec PlanesSpec(const OpView& op, const char* entry, int type) {
 }
 Result<KernelOffer> AcceptsFloatPlanes(const OpView& op, const KernelRequest& request) {
   TIMCL_TRY(CheckPlanes(op, request));
-  if (op.in(0).dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
-    return Status::Error(Code::kUnsupported, "only f32");
+  for (const TensorView& t : {op.in(0), op.out(0)}) {
+    if (t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16)
+      return Status::Error(Code::kUnsupported, "only f32 and f16");
+  }
   return KernelOffer{KernelSpec::Epilogue::kVector};
 }
 Result<Launches> FloatPlanes(const OpView& op, const KernelRequest&) {

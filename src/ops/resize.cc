@@ -274,7 +274,7 @@ Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
                    .operands = {In(0, "X"), Data(CellsOf(x), "IX", "int"),
                                 Data(CellsOf(y), "IY", "int"), Out(0, "Y")},
                    .sizes = {{"IW", x.in}, {"IH", y.in}, {"OW", x.out}, {"OH", y.out}},
-                   .defines = {{"BYTES", op.in(0).dtype() != DataType::FLOAT32}, {"FLIP", 0}},
+                   .defines = {{"BYTES", BitsOf(op.in(0).dtype()) / 8}, {"FLIP", 0}},
                    .global = Grid(lies[2] * lies[3] * lies[4])}};
 }
 

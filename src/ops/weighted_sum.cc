@@ -2,6 +2,7 @@
 #include "tim/vx/weighted_sum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -145,7 +146,8 @@ Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, 
   auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
   for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
-    if (t.dtype() != DataType::FLOAT32) return refuse("only f32, not " + t.label());
+    if (t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16)
+      return refuse("only f32 and f16, not " + t.label());
   }
   if (op.in(1).data() == nullptr) return refuse("the weights are not constant");
   if (HasBias(op) && op.in(2).data() == nullptr) return refuse("the bias is not constant");
@@ -243,6 +245,26 @@ void FormCases(CaseMaker& make, const CaseForm& f) {
   AddCase(make, f, XI8(), ByChannel(DataType::INT8, f), YI8(), true, DataType::INT32, f.note);
 }
 
+void StorageCases(CaseMaker& make, const CaseForm& f) {
+  AddCase(make, f, F16(), F16(), F16(), true, DataType::FLOAT16, f.note);
+  // Results that neither vanish nor all saturate.
+  const auto terms = static_cast<double>(f.w.count() / f.channels);
+  const TensorType y =
+      Affine(DataType::INT16, {}, static_cast<float>(0.0003 * std::sqrt(terms)), -7);
+  AddCase(make, f, Affine(DataType::INT16, {}, 0.0001f, 401), ByChannel(DataType::INT8, f), y, true,
+          DataType::INT64, f.note);
+}
+
+void WideSumCase(CaseMaker& make, const CaseForm& f) {
+  const auto terms = static_cast<float>(f.w.count() / f.channels);
+  make.Of(f.attrs)
+      .In(Affine(DataType::INT16, f.x, 0.0001f, 0), 3.1, 3.27)
+      .Const(Affine(DataType::INT8, f.w, 0.0075f, 0), 0.9, 0.95)
+      .Const(Plain(DataType::INT64, {f.channels}), -3000, 3000)
+      .Out(Affine(DataType::INT16, f.declared, terms * 0.0001f, 0))
+      .Note(f.note);
+}
+
 void TypeCases(CaseMaker& make, const CaseForm& f, bool brief) {
   constexpr DataType kNone = DataType::UNKNOWN, kInt = DataType::INT32, kReal = DataType::FLOAT32;
   const struct {
@@ -299,6 +321,24 @@ void BenchCase(CaseMaker& make, const CaseForm& f) {
       .Const(F32(f.w), -1, 1)
       .Const(F32({f.channels}), -1, 1)
       .Note(f.note)
+      .Bench();
+}
+
+void StorageBenchCases(CaseMaker& make, const CaseForm& f) {
+  make.Of(f.attrs)
+      .In(F16(f.x), -3, 3)
+      .Const(F16(f.w), -1, 1)
+      .Const(F16({f.channels}), -1, 1)
+      .Out(F16(f.declared))
+      .Note(f.note + ", f16")
+      .Bench();
+  const auto terms = static_cast<double>(f.w.count() / f.channels);
+  make.Of(f.attrs)
+      .In(Affine(DataType::INT16, f.x, 0.0001f, 0), -3, 3)
+      .Const(Affine(DataType::INT8, f.w, 0.008f, 0), -1, 1)
+      .Const(Plain(DataType::INT64, {f.channels}), -3000, 3000)
+      .Out(Affine(DataType::INT16, f.declared, static_cast<float>(0.0003 * std::sqrt(terms)), 0))
+      .Note(f.note + ", i16 by i8")
       .Bench();
 }
 

@@ -1,5 +1,5 @@
-// Weighted sums of 8-bit tensors with constant weights in register tiles (tim/vx/weighted_sum.h):
-// which kernel and tile, and the weights as it reads them.
+// Weighted sums of 8-bit and 16-bit tensors with constant 8-bit weights in register tiles
+// (tim/vx/weighted_sum.h): which kernel and tile, and the weights as it reads them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,6 +20,14 @@ Status Refuse(const std::string& why) { return Status::Error(Code::kUnsupported,
 bool IsByte(const TensorType& t) {
   return t.quantized() && !t.per_channel() &&
          (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
+}
+/// The same of 16 bits.
+bool IsShort(const TensorType& t) {
+  return t.quantized() && !t.per_channel() && t.dtype == DataType::INT16;
+}
+/// Neighbouring terms that one instruction multiplies.
+int64_t TogetherOf(const OpView& op, bool dot) {
+  return !dot ? 1 : IsShort(op.in(0).type()) ? 2 : 4;
 }
 /// Kernels see i8 values + 128 (tensor_form.h).
 int32_t UnsignedZero(const TensorType& t) {
@@ -83,32 +91,50 @@ bool HasRealBias(const OpView& op) {
   return op.in(2).present() && op.in(2).dtype() == DataType::FLOAT32;
 }
 
+int64_t BiasOf(const TensorView& bias, int64_t c) {
+  return bias.dtype() == DataType::INT64 ? bias.data_as<int64_t>()[c] : bias.data_as<int32_t>()[c];
+}
+
+/// What some kernels take beside bytes and an integer bias.
+struct Beside {
+  bool shorts = false, real_bias = false;
+};
 /// What all of them need. `terms`: products of one sum.
 Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channels, int64_t terms,
-                  bool dot, bool takes_real_bias = false) {
+                  bool dot, Beside takes = {}) {
   if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
   if (dot && !request.caps.dot_product_u8s8)
     return Refuse("the device has no dot product of bytes");
-  if (!IsByte(op.in(0).type()))
-    return Refuse("only i8 and u8 with one scale, not " + op.in_label(0));
-  if (!IsByte(op.out(0).type()) && op.out(0).dtype() != DataType::FLOAT32)
-    return Refuse("only i8, u8 with one scale and f32, not " + op.out_label(0));
+  const bool shorts = IsShort(op.in(0).type());
+  if (!IsByte(op.in(0).type()) && !(shorts && takes.shorts))
+    return Refuse(std::string("only i8") + (takes.shorts ? ", i16" : "") +
+                  " and u8 with one scale, not " + op.in_label(0));
+  const TensorType& y = op.out(0).type();
+  if (!IsByte(y) && !(IsShort(y) && takes.shorts) && y.dtype != DataType::FLOAT32)
+    return Refuse("only i8, i16, u8 with one scale and f32, not " + op.out_label(0));
   const TensorView w = op.in(1), b = op.in(2);
   if (w.data() == nullptr) return Refuse("the weights are not constant");
   if (w.dtype() != DataType::INT8 && w.dtype() != DataType::UINT8)
     return Refuse("only i8 and u8 weights");
   const bool real_bias = HasRealBias(op);
-  if (b.present() &&
-      (b.data() == nullptr || (b.dtype() != DataType::INT32 && !(takes_real_bias && real_bias))))
-    return Refuse("the bias is not constant, or not i32");
+  if (b.present() && (b.data() == nullptr ||
+                      (b.dtype() != DataType::INT32 && !(shorts && b.dtype() == DataType::INT64) &&
+                       !(takes.real_bias && real_bias))))
+    return Refuse("the bias is not constant, or not an integer of the right size");
   if ((channels + 128) > std::numeric_limits<int32_t>::max() / (terms + 16))
     return Refuse("more than 2^31 - 1 packed weights");
   const int32_t zero = UnsignedZero(op.in(0).type());
-  if (zero < 0 || zero > 255) return Refuse("the zero point of the input is no element of it");
-  // Sums, with the bias and without, in 32 bits.
+  if (shorts ? zero < -32768 || zero > 32767 : zero < 0 || zero > 255)
+    return Refuse("the zero point of the input is no element of it");
+  if (!Weights(w).Fit()) return Refuse("weights minus their zero point are no bytes");
+  // Sums, with the bias and without, in 32 bits, or in 64 those of shorts.
   int64_t bias = 0;
-  for (int64_t c = 0; b.present() && !real_bias && c < channels; ++c)
-    bias = std::max(bias, std::abs(int64_t{b.data_as<int32_t>()[c]}));
+  constexpr int64_t kMostBias = int64_t{1} << 60;
+  for (int64_t c = 0; b.present() && !real_bias && c < channels; ++c) {
+    if (BiasOf(b, c) < -kMostBias || BiasOf(b, c) > kMostBias) return Refuse("a bias beyond 2^60");
+    bias = std::max(bias, std::abs(BiasOf(b, c)));
+  }
+  if (shorts) return Status();
   const int64_t reach = bias + 2 * 255 * 128 * terms;
   if (reach > std::numeric_limits<int32_t>::max()) return Refuse("sums may leave 32 bits");
   // Scaled sums are converted to 32 bits before they are limited to 8.
@@ -116,7 +142,6 @@ Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channe
     if (!(static_cast<double>(reach) * std::abs(m) < 1e9))
       return Refuse("results may leave 32 bits before they are limited");
   }
-  if (!Weights(w).Fit()) return Refuse("weights minus their zero point are no bytes");
   return Status();
 }
 
@@ -124,27 +149,35 @@ bool OneGroup(const Convolution& c) { return c.group == c.out_channels && c.used
 
 /// Per output channel.
 struct Channels {
-  std::vector<int32_t> bias;  // minus the zero point times the sum of the weights
+  std::vector<int64_t> bias;  // minus the zero point times the sum of the weights
   std::vector<float> m;
-  int64_t most = 0;  // largest sum of magnitudes of weights
+  int64_t most = 0;   // largest sum of magnitudes of weights
+  int64_t reach = 0;  // largest magnitude of a sum with its bias
+  /// Some sums of shorts need more than 32 bits.
+  bool wide() const { return reach > std::numeric_limits<int32_t>::max(); }
 };
 /// The weights of a channel are neighbours, `step` after those of the one before.
 Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, const Weights& weights,
                     int64_t step) {
   Channels all;
   all.m = Multipliers(op, channels);
-  const int64_t zero = UnsignedZero(op.in(0).type());
+  const TensorType& x = op.in(0).type();
+  const int64_t zero = UnsignedZero(x);
+  const int64_t reach =
+      std::max(x.zero_point() - LowestOf(x.dtype), HighestOf(x.dtype) - x.zero_point());
   for (int64_t c = 0; c < channels; ++c) {
     const auto [sum, magnitudes] = weights.SumsOf(c * step, terms);
-    const int64_t bias =
-        op.in(2).present() && !HasRealBias(op) ? op.in(2).data_as<int32_t>()[c] : 0;
-    all.bias.push_back(static_cast<int32_t>(bias - zero * sum));
+    const int64_t bias = op.in(2).present() && !HasRealBias(op) ? BiasOf(op.in(2), c) : 0;
+    all.bias.push_back(bias - zero * sum);
     all.most = std::max(all.most, magnitudes);
+    all.reach = std::max(all.reach, magnitudes * reach + std::abs(bias));
   }
   return all;
 }
-/// Terms whose float sum stays below 2^24, whatever the input.
-int64_t LimitOf(const Channels& channels) {
+/// Terms whose sum stays in the range of the tile, whatever the input: below 2^24 in float, below
+/// 2^31 those of shorts.
+int64_t LimitOf(const OpView& op, const Channels& channels) {
+  if (IsShort(op.in(0).type())) return std::numeric_limits<int32_t>::max() / (32768 * 128);
   constexpr int64_t kExact = int64_t{1} << 24;
   return channels.most * 255 < kExact ? std::numeric_limits<int32_t>::max() : kExact / (255 * 128);
 }
@@ -155,6 +188,14 @@ Operand Padded(std::vector<T> values, int64_t width, const char* name, const cha
   const auto count = static_cast<int64_t>(values.size());
   values.resize(static_cast<size_t>(DivideUp(count, width) * width));
   return Data(values, name, element);
+}
+
+/// The sums that they start with, of 32 bits (modulo 2^32), or 64.
+Operand PaddedBias(const Channels& channels, int64_t width) {
+  if (channels.wide()) return Padded(channels.bias, width, "B", "long");
+  std::vector<int32_t> bias;
+  for (const int64_t b : channels.bias) bias.push_back(static_cast<int32_t>(b));
+  return Padded(std::move(bias), width, "B", "int");
 }
 
 /// A tile of mx pixels and nv vectors of 16 channels; `step` is what one multiplication costs, in
@@ -174,9 +215,8 @@ constexpr Tile kSmallTiles[] = {{6, 1, 1.0}, {5, 1, 1.02}, {4, 1, 1.1}, {1, 4, 1
 constexpr int64_t kWidest = 7;  // WIDEST of conv_block8.cl
 
 /// Multiplications of one vector of results.
-template <bool kDot>
-int64_t StepsOf(const Plane& p, const Convolution& c) {
-  return DivideUp(c.used, kDot ? 4 : 1) * p.x.size * p.y.size;
+int64_t StepsOf(const OpView& op, const Plane& p, const Convolution& c, bool dot) {
+  return DivideUp(c.used, TogetherOf(op, dot)) * p.x.size * p.y.size;
 }
 Tile ChooseTile(const Plane& p, const Convolution& c, int64_t steps, const DeviceCaps& caps) {
   const int64_t taps = p.x.size * p.y.size, pixels = p.ow * p.oh;
@@ -217,11 +257,11 @@ Result<KernelOffer> Bytes<kDot>::AcceptsBlocks(const OpView& op, const KernelReq
                                                const Convolution& c) {
   if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
   if (!OneGroup(c)) return Refuse("several groups");
-  TIMCL_TRY(
-      CheckBytes(op, request, c.out_channels, c.used * c.axes[0].size * c.axes[1].size, kDot));
+  TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * c.axes[0].size * c.axes[1].size, kDot,
+                       {.shorts = true}));
   // A last tile that moves back to end with its line stores again what is its neighbour's.
   const Plane p = PlaneOf(op, c);
-  const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
+  const Tile tile = ChooseTile(p, c, StepsOf(op, p, c, kDot), request.caps);
   return Offer(true, (tile.stride > 0 ? p.ow : p.ow * p.oh) % tile.mx == 0);
 }
 
@@ -230,13 +270,13 @@ Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const KernelRequest
                                            const Convolution& c) {
   const Plane p = PlaneOf(op, c);
   const int64_t taps = p.x.size * p.y.size, terms = c.used * taps;
-  constexpr int64_t kTogether = kDot ? 4 : 1;
-  const Tile tile = ChooseTile(p, c, StepsOf<kDot>(p, c), request.caps);
+  const bool shorts = IsShort(op.in(0).type());
+  const Tile tile = ChooseTile(p, c, StepsOf(op, p, c, kDot), request.caps);
   const int64_t width = tile.columns(), groups = DivideUp(c.out_channels, width);
   const Weights weights(op.in(1));
-  const int64_t used = c.used, slice = c.per_slice * taps;
-  const auto pack = [=](int8_t* to, int64_t o, int64_t u, int64_t k) {
-    for (int64_t i = 0; i < std::min(kTogether, used - u); ++i)
+  const int64_t used = c.used, slice = c.per_slice * taps, together = TogetherOf(op, kDot);
+  const auto pack = [=](auto* to, int64_t o, int64_t u, int64_t k) {
+    for (int64_t i = 0; i < std::min(together, used - u); ++i)
       to[i] = weights.Byte(o * slice + (u + i) * taps + k);
   };
   const Channels channels = ChannelsOf(op, c.out_channels, terms, weights, slice);
@@ -244,14 +284,21 @@ Result<Launches> Bytes<kDot>::BlocksLaunch(const OpView& op, const KernelRequest
   spec.source = "conv_block8.cl";
   spec.entry = "conv_block8";
   spec.operands = {
-      In(0, "X"), PackedBlocks<int8_t>(c, width, kChannelBlock, kTogether, kTogether, "char", pack),
-      Padded(channels.bias, width, "B", "int"), Padded(channels.m, width, "M", "float"),
-      Out(0, "Y")};
+      In(0, "X"),
+      shorts && kDot
+          ? PackedBlocks<int16_t>(c, width, kChannelBlock, together, together, "short", pack)
+          : PackedBlocks<int8_t>(c, width, kChannelBlock, together, together, "char", pack),
+      PaddedBias(channels, width), Padded(channels.m, width, "M", "float"), Out(0, "Y")};
   spec.sizes = PlaneSizes(p, c);
   spec.sizes.emplace_back("GROUPS", groups);
-  spec.sizes.emplace_back("LIMIT", LimitOf(channels));
-  spec.defines = {
-      {"DOT", kDot}, {"MX", tile.mx}, {"NV", tile.nv}, {"STEP", tile.stride}, {"WIDEST", kWidest}};
+  spec.sizes.emplace_back("LIMIT", LimitOf(op, channels));
+  spec.defines = {{"DOT", kDot},
+                  {"MX", tile.mx},
+                  {"NV", tile.nv},
+                  {"STEP", tile.stride},
+                  {"WIDEST", kWidest},
+                  {"SHORTS", shorts},
+                  {"WIDE", shorts && channels.wide()}};
   spec.dims = 3;
   spec.global = tile.stride > 0 ? Grid(DivideUp(p.ow, tile.mx), p.oh, groups * c.images)
                                 : Grid(DivideUp(p.ow * p.oh, tile.mx), 1, groups * c.images);
@@ -332,7 +379,7 @@ Result<Launches> Bytes<kDot>::StemLaunch(const OpView& op, const KernelRequest& 
   KernelSpec spec;
   spec.source = "conv_stem8.cl";
   spec.entry = "conv_stem8";
-  spec.operands = {In(0, "X"), Data(packed, "W", "char"), Padded(channels.bias, width, "B", "int"),
+  spec.operands = {In(0, "X"), Data(packed, "W", "char"), PaddedBias(channels, width),
                    Padded(channels.m, width, "M", "float"), Out(0, "Y")};
   spec.sizes = {{"IW", x.in},
                 {"IH", y.in},
@@ -414,7 +461,7 @@ Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const KernelRequ
   KernelSpec spec;
   spec.source = "depthwise_block8.cl";
   spec.entry = "depthwise_block8";
-  spec.operands = {In(0, "X"), packed, Padded(channels.bias, kChannelBlock, "B", "int"),
+  spec.operands = {In(0, "X"), packed, PaddedBias(channels, kChannelBlock),
                    Padded(channels.m, kChannelBlock, "M", "float"), Out(0, "Y")};
   spec.sizes = {{"IW", x.in},       {"IH", y.in},      {"OW", out[0]},  {"OH", out[1]},
                 {"BLOCKS", blocks}, {"LEFT", x.front}, {"TOP", y.front}};
@@ -448,7 +495,7 @@ MatmulTile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
 template <bool kDot>
 Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                                const Matmul& p) {
-  TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot, true));
+  TIMCL_TRY(CheckBytes(op, request, p.channels, p.k, kDot, {.shorts = true, .real_bias = true}));
   return Offer(false, p.n % 16 == 0);
 }
 
@@ -457,8 +504,8 @@ Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const KernelRequest
                                            const Matmul& p) {
   const MatmulTile tile = ChooseTile(p, request.caps);
   const int64_t width = tile.vectors * 16, groups = DivideUp(p.n, width);
-  constexpr int64_t kTogether = kDot ? 4 : 1;
-  const int64_t steps = DivideUp(p.k, kTogether);
+  const bool shorts = IsShort(op.in(0).type());
+  const int64_t together = TogetherOf(op, kDot), steps = DivideUp(p.k, together);
   const Weights weights(op.in(1));
   const Channels channels = ChannelsOf(op, p.n, p.k, weights, p.stride);
   // The column of the product that is computed as this one; -1: none.
@@ -468,41 +515,46 @@ Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const KernelRequest
     const int64_t n = std::max<int64_t>(std::min(vector, columns - 16), 0) + column % 16;
     return vector >= columns || n >= columns ? -1 : n;
   };
-  const auto pack = [=](int8_t* packed) {
+  const auto pack = [=](auto* packed) {
     // A few steps of all columns at a time, so that what is written in strides stays in the cache.
     constexpr int64_t kSteps = 16;
     for (int64_t group = 0; group < groups; ++group) {
       for (int64_t begin = 0; begin < steps; begin += kSteps) {
-        const int64_t end = std::min((begin + kSteps) * kTogether, terms);
+        const int64_t end = std::min((begin + kSteps) * together, terms);
         for (int64_t column = 0; column < width; ++column) {
           const int64_t n = source(group * width + column);
-          int8_t* to = packed + ((group * steps + begin) * width + column) * kTogether;
-          for (int64_t k = begin * kTogether; n >= 0 && k < end; to += width * kTogether) {
-            for (int64_t i = 0; i < kTogether && k < end; ++i, ++k)
+          auto* to = packed + ((group * steps + begin) * width + column) * together;
+          for (int64_t k = begin * together; n >= 0 && k < end; to += width * together) {
+            for (int64_t i = 0; i < together && k < end; ++i, ++k)
               to[i] = weights.Byte(n * stride + k);
           }
         }
       }
     }
   };
-  std::vector<int32_t> bias(static_cast<size_t>(groups * width));
-  std::vector<float> m(static_cast<size_t>(groups * width)), real_bias(m.size());
+  Channels columnwise = channels;
+  columnwise.bias.assign(static_cast<size_t>(groups * width), 0);
+  std::vector<float> m(columnwise.bias.size()), real_bias(m.size());
   for (int64_t column = 0; column < groups * width; ++column) {
     const int64_t n = source(column);
     if (n < 0) continue;
-    bias[static_cast<size_t>(column)] = channels.bias[static_cast<size_t>(n)];
+    columnwise.bias[static_cast<size_t>(column)] = channels.bias[static_cast<size_t>(n)];
     m[static_cast<size_t>(column)] = channels.m[static_cast<size_t>(n)];
     if (HasRealBias(op)) real_bias[static_cast<size_t>(column)] = op.in(2).data_as<float>()[n];
   }
+  const int64_t count = groups * width * steps * together;
   KernelSpec spec;
   spec.source = "matmul8.cl";
   spec.entry = "matmul8";
   spec.operands = {In(0, "X"),
-                   PackedData<int8_t>(groups * width * steps * kTogether, "W", "char", pack),
-                   Data(bias, "B", "int"), Data(m, "M8", "float"), Out(0, "Y")};
+                   shorts && kDot ? PackedData<int16_t>(count, "W", "short", pack)
+                                  : PackedData<int8_t>(count, "W", "char", pack),
+                   PaddedBias(columnwise, width), Data(m, "M8", "float"), Out(0, "Y")};
   if (HasRealBias(op)) spec.operands.insert(spec.operands.end() - 1, Data(real_bias, "R", "float"));
-  spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}, {"LIMIT", LimitOf(channels)}};
+  spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}, {"LIMIT", LimitOf(op, channels)}};
   spec.defines = {{"DOT", kDot},
+                  {"SHORTS", shorts},
+                  {"WIDE", shorts && channels.wide()},
                   {"MR", tile.rows},
                   {"NV", tile.vectors},
                   {"REAL_BIAS", HasRealBias(op)},

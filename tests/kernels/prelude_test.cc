@@ -230,9 +230,9 @@ TEST(PostOpTest, VectorEpilogueReadsOtherTensorsAtItsIndex) {
 KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
   const int i = WORK_ITEM(0) * 16, n = N - i;
   if (n >= 16) {
-    vstore16(EPILOGUE16(i, vload16(0, X + i)), 0, Y + i);
+    VSTORE(Y, i, VLOAD(X, i));
   } else {
-    for (int l = i; l < N; ++l) Y[l] = EPILOGUE(l, X[l]);
+    for (int l = i; l < N; ++l) STORE(Y, l, LOAD(X, l));
   }
 }
 )";
@@ -257,7 +257,7 @@ KERNEL(k)(IN(X), OUT(Y), SIZE(N)) {
   device.Download(y, got.data(), 80);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(got[i], std::fmax(x[i] + a[i], -2.0f)) << i;
 
-  post_op.other = kU8;  // vectors are read from float32 alone
+  post_op.other = kU8;  // such vectors are read from real types alone
   EXPECT_EQ(kernels::MakeVariant(spec, {kF32}, {kF32}, {post_op}, kF32, BuiltIn()).status().code(),
             Code::kUnsupported);
 }

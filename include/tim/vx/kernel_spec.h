@@ -40,8 +40,9 @@ struct DeviceCaps {
   bool has_double = false, has_half = false;         // arithmetic, cl_khr_fp64 and cl_khr_fp16
   uint64_t max_allocation = 0, global_memory = 0;
   size_t buffer_alignment = 128;  // bytes; origins of sub-buffers are multiples of it
-  /// Kernels may contain the instruction vpdpbusd (sums of products of bytes without and with
-  /// sign): the device is this machine's own CPU, and that has AVX-512 VNNI.
+  /// Kernels may contain the instructions vpdpbusd (sums of products of bytes without and with
+  /// sign) and vpdpwssd (of 16 bits): the device is this machine's own CPU, and that has AVX-512
+  /// VNNI.
   bool dot_product_u8s8 = false;
   /// Likewise vdpbf16ps and vcvtneps2bf16 (sums in float32 of products of bfloat16): AVX-512 BF16.
   bool dot_product_bf16 = false;
@@ -141,10 +142,10 @@ struct KernelSpec {
       1, 1, 1};  // work-items; rounded up to `local`: kernels test their bounds
   std::array<size_t, 3> local = {1, 1, 1};  // always explicit, and the same for every shape
   /// Whether point-wise ops may be fused into the store of output 0. kScalar: each element is
-  /// stored once, through STORE, STORE_ACC or COPY. kVector: float32 results pass through
-  /// EPILOGUE(i, v) or, 16 neighbours from element i on, through EPILOGUE16(i, v) instead. kLanes:
-  /// results are float32 or quantized 8-bit; each is stored through STORE, STORE_ACC or, 16
-  /// neighbours at once, VSTORE, VSTORE_ACC, which are there for this form alone.
+  /// stored once, through STORE, STORE_ACC or COPY. kVector, kLanes: through STORE, STORE_ACC or,
+  /// 16 neighbours at once, VSTORE, VSTORE_ACC, which are there for these forms alone. Results, and
+  /// what fused ops read and yield, are float32 or float16; those of kLanes may also be u8, i8 or
+  /// i16 with one scale.
   enum class Epilogue { kNone, kScalar, kVector, kLanes };
   Epilogue epilogue = Epilogue::kNone;
   /// acc_t is float even where every operand is an unquantized integer (functions that have no

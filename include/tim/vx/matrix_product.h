@@ -1,4 +1,5 @@
-// Products of float32 matrices in register tiles (matrix_product.cl), for operators that are one.
+// Products of float32 and float16 matrices, with float32 sums, in register tiles
+// (matrix_product.cl), for operators that are one.
 #ifndef TIM_VX_MATRIX_PRODUCT_H_
 #define TIM_VX_MATRIX_PRODUCT_H_
 

@@ -22,8 +22,8 @@ enum class TensorForm {
 /// Channels of a block.
 constexpr int64_t kChannelBlock = 16;
 
-/// Whether a tensor of this type may take this form: blocked are tensors of rank 4, f32, or i8 and
-/// u8 with one scale.
+/// Whether a tensor of this type may take this form: blocked are tensors of rank 4, f32, f16, i16,
+/// or i8 and u8 with one scale.
 TIMCL_API bool CanTake(const TensorType& type, TensorForm form);
 /// The type as kernels see it in this form, its shape as it lies in memory: blocked {16, W, H,
 /// ceil(C / 16), N}.

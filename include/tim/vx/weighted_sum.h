@@ -48,8 +48,8 @@ TIMCL_API std::vector<Define> SumDefines(const OpView& op, int64_t terms);
 /// The operands X, W, B (if bound), M (multipliers, if integers), Y.
 TIMCL_API std::vector<Operand> SumOperands(const OpView& op, int64_t channels);
 
-/// A matrix product over constant float32 weights by matmul_tile.cl: `channels` rows of `terms`
-/// weights, `stride` apart.
+/// A matrix product over constant float32 or float16 weights by matmul_tile.cl: `channels` rows of
+/// `terms` weights, `stride` apart.
 struct Matmul {
   int64_t m, n, k, images;
   int64_t channels, stride;
@@ -113,6 +113,12 @@ TIMCL_API void FormCases(CaseMaker& make, const CaseForm& form);
 /// Cases of that form in all types. `brief`: those alone in which one form's code differs from
 /// another's.
 TIMCL_API void TypeCases(CaseMaker& make, const CaseForm& form, bool brief = false);
+/// A case of that form in float16, one of int16 with an int8 weight per channel.
+TIMCL_API void StorageCases(CaseMaker& make, const CaseForm& form);
+/// One of int16 and int8 whose sums are as large as can be: beyond 32 bits from 520 terms on.
+TIMCL_API void WideSumCase(CaseMaker& make, const CaseForm& form);
+/// The types of StorageCases for the benchmarks.
+TIMCL_API void StorageBenchCases(CaseMaker& make, const CaseForm& form);
 /// A case for the benchmarks, in float32.
 TIMCL_API void BenchCase(CaseMaker& make, const CaseForm& form);
 
@@ -162,8 +168,8 @@ TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const KernelRequest& r
 TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                              const Convolution& c);
 
-// The same over blocks of 16 channels (tensor_form.h), fp32 with constant weights, where register
-// tiles pay. From blocks to blocks unless said otherwise.
+// The same over blocks of 16 channels (tensor_form.h), fp32 or half with constant weights, where
+// register tiles pay. From blocks to blocks unless said otherwise.
 
 /// Any window, one group.
 TIMCL_API Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
@@ -193,12 +199,13 @@ TIMCL_API Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequ
 TIMCL_API Result<Launches> WinogradLaunches(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
 
-/// Sums of products of 8-bit tensors with constant weights, where register tiles pay: exact, with
-/// the instruction vpdpbusd (kDot) or in float. Convolutions yield blocks of channels and read them
-/// unless said otherwise; 8-bit results, or float32.
+/// Sums of products of quantized tensors with constant 8-bit weights, where register tiles pay:
+/// exact, with instructions of AVX-512 VNNI (kDot) or without. Convolutions yield blocks of
+/// channels and read them unless said otherwise. Inputs of 8 bits, and, where said, 16 bits
+/// (vpdpwssd instead of vpdpbusd, int instead of float); results likewise, or float32.
 template <bool kDot>
 struct TIMCL_API Bytes {
-  /// Any window, one group.
+  /// Any window, one group. 16 bits, too.
   static Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request,
                                            const Convolution& c);
   static Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
@@ -213,7 +220,7 @@ struct TIMCL_API Bytes {
                                               const Convolution& c);
   static Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
                                           const Convolution& c);
-  /// Plain matrices; the weights are the columns of the result.
+  /// Plain matrices; the weights are the columns of the result. 16 bits, too.
   static Result<KernelOffer> AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                            const Matmul& matmul);
   static Result<Launches> MatmulLaunch(const OpView& op, const KernelRequest& request,

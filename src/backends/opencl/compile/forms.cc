@@ -117,9 +117,8 @@ KernelSpec ConversionLaunch(const TensorType& type, TensorForm from, TensorForm 
   spec.entry = opens ? "to_block" : "from_block";
   spec.operands = {In(0, "X"), Out(0, "Y")};
   spec.sizes = {{"PIXELS", pixels}, {"C", s[2]}};
-  spec.defines = {{"BYTES", type.dtype != DataType::FLOAT32},
-                  {"FLIP", type.dtype == DataType::INT8},
-                  {"PIECE", kPiece}};
+  spec.defines = {
+      {"BYTES", BitsOf(type.dtype) / 8}, {"FLIP", type.dtype == DataType::INT8}, {"PIECE", kPiece}};
   spec.dims = 3;
   spec.global =
       Grid((pixels + kPiece - 1) / kPiece, InForm(type, opens ? to : from).shape[3], s[3]);

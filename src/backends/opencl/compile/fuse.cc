@@ -94,7 +94,7 @@ void Fuse(Unit* unit) {
     if (anchor.out(0).type().per_channel() || WidePlainInteger(anchor.out(0).type())) continue;
     const bool lanes = group.offer.epilogue == KernelSpec::Epilogue::kLanes;
     const auto range_of = [&](const TensorView& t) -> std::optional<kernels::Range> {
-      if (!lanes || t.dtype() == DataType::FLOAT32) return std::nullopt;
+      if (!lanes || !t.type().quantized()) return std::nullopt;
       return WholeRange(t.type());
     };
     group.range = range_of(anchor.out(0));
