@@ -119,6 +119,7 @@ constexpr OpDef kSoftmax = {.name = "Softmax",
 
 // Attention (attention.cc) goes by rows of scores.
 constexpr FoldRule kFolds = {
+    .loads_once = ",vectors,",
     .attention = [](const OpView& op, double scale, bool columns) -> std::optional<OtherOp> {
       const auto& a = op.attrs<SoftmaxAttrs>();
       if (op.Axis(a.axis) != 0) return std::nullopt;

@@ -72,6 +72,9 @@ struct FoldRule {
   std::optional<TurnedFactors> (*product)(const OpView&) = nullptr;
   /// The op adds its two inputs.
   bool adds = false;
+  /// Names, each between two commas, of kernels that look at the elements of input 0 by LOAD and
+  /// VLOAD alone, at each one once: point-wise ops that went before may be applied there.
+  const char* loads_once = "";
   /// The op makes weights of scores: of `scale` times a product of matrices A and B, plus a mask or
   /// not. The op over A, B, a matrix C and the mask that multiplies these weights by C;
   /// `columns`: B is as it stands, not turned.
