@@ -10,11 +10,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 
 #include "bench/bench_support.h"
 #include "bench/fma_peak.h"
+#include "tim/vx/compile_option.h"
 #include "tim/vx/ops/conv2d.h"
+#include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/fullyconnected.h"
+#include "tim/vx/ops/matmul.h"
+#include "tim/vx/ops/softmax.h"
 
 namespace tim::vx::bench {
 namespace {
@@ -111,6 +116,65 @@ void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, co
   }
 }
 
+/// Attention of 12 heads of 64: as one op beside the same without pass fuse_attention, in turns.
+/// of_apart: 2 is twice as fast as the single ops; of_apart_cpu: with half of the processor time.
+void AttentionRow(benchmark::State& state, uint32_t tokens, bool masked) {
+  const auto context = Context::Create();
+  const auto build = [&](const char* choice) {
+    const auto graph =
+        context->CreateGraph(CompileOption().SetOption("compiler", "fuse_attention", choice));
+    const auto tensor = [&](const ShapeType& shape, TensorAttribute attribute) {
+      const auto t = graph->CreateTensor(TensorSpec(DataType::FLOAT32, shape, attribute));
+      if (attribute != TensorAttribute::INPUT) return t;
+      const auto data = RandomData({DataType::FLOAT32, Shape(shape), {}}, -1, 1, 7);
+      t->CopyDataToTensor(data->data());
+      return t;
+    };
+    const ShapeType heads = {64, tokens, 12};
+    const auto query = tensor(heads, INPUT), key = tensor(heads, INPUT),
+               value = tensor(heads, INPUT);
+    const auto inside = [&] { return tensor({}, TRANSIENT); };
+    auto scores = inside(), scaled = inside(), weights = inside();
+    const float eighth = 0.125f;
+    const auto factor = graph->CreateTensor(TensorSpec(DataType::FLOAT32, {1}, CONSTANT), &eighth);
+    graph->CreateOperation<ops::Matmul>(false, true)->BindInputs({query, key}).BindOutput(scores);
+    graph->CreateOperation<ops::Multiply>()->BindInputs({scores, factor}).BindOutput(scaled);
+    if (masked) {
+      const auto sum = inside();
+      graph->CreateOperation<ops::Add>()
+          ->BindInputs({scaled, tensor({tokens, tokens}, INPUT)})
+          .BindOutput(sum);
+      scaled = sum;
+    }
+    graph->CreateOperation<ops::Softmax>(1.0f, 0)->BindInput(scaled).BindOutput(weights);
+    graph->CreateOperation<ops::Matmul>()
+        ->BindInputs({weights, value})
+        .BindOutput(tensor(heads, OUTPUT));
+    return graph;
+  };
+  const auto whole = build("on"), apart = build("off");
+  for (const auto& graph : {whole, apart}) {
+    if (!graph->Compile() || !graph->Run())
+      return state.SkipWithError(graph->LastStatus().message().c_str());
+  }
+  std::vector<double> took, other, cpu, other_cpu;
+  const auto run = [](Graph& graph, std::vector<double>* wall, std::vector<double>* of_process) {
+    const std::clock_t begin = std::clock();  // of all threads, which neighbours disturb less
+    wall->push_back(Seconds([&] { (void)graph.Run(); }));
+    of_process->push_back(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  };
+  for (auto _ : state) {
+    run(*whole, &took, &cpu);
+    state.SetIterationTime(took.back());
+    run(*apart, &other, &other_cpu);
+  }
+  const double flops = 4.0 * 64 * 12 * tokens * tokens;
+  state.counters["FLOP/cpu_s"] = flops / Middle(&cpu);
+  state.counters["apart_us"] = Middle(&other) * 1e6;
+  state.counters["of_apart"] = Middle(&other) / Middle(&took);
+  state.counters["of_apart_cpu"] = Middle(&other_cpu) / Middle(&cpu);
+}
+
 /// A row for each case that an op marks for benchmarks; for an op that marks none, its largest case
 /// in float32, else its largest.
 class Registrar : public CaseMaker {
@@ -190,6 +254,15 @@ int main(int argc, char** argv) {
     bench::RegisterMatmul(fmt::format("FullyConnected/1024->1000@batch{}", batch).c_str(),
                           "FullyConnected", {{"axis", int64_t{0}}}, {1024, batch}, {1024, 1000},
                           {1000});
+  }
+  for (const uint32_t tokens : {16, 128, 512, 1024, 2048}) {
+    for (const bool masked : {false, true}) {
+      benchmark::RegisterBenchmark(
+          fmt::format("Attention/{}{}", tokens, masked ? "/mask" : "").c_str(),
+          [=](benchmark::State& s) { bench::AttentionRow(s, tokens, masked); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMicrosecond);
+    }
   }
   for (const auto& def : bench::Ops().All()) {
     if (def->cases == nullptr) continue;

@@ -234,12 +234,17 @@ Status AllocateOutputs(ir::Graph& graph) {
   return Status();
 }
 
+std::string ChoiceFor(const Options& options, const std::string& pass) {
+  std::string choice;
+  if (!options.options_for) return choice;
+  for (const auto& [key, value] : options.options_for("compiler")) {
+    if (key == pass) choice = value;  // the last one counts
+  }
+  return choice;
+}
+
 bool LeftOut(const Options& options, const std::string& pass) {
-  if (!options.options_for) return false;
-  const auto choices = options.options_for("compiler");
-  return std::any_of(choices.begin(), choices.end(), [&](const auto& choice) {
-    return choice.first == pass && choice.second == "off";
-  });
+  return ChoiceFor(options, pass) == "off";
 }
 
 Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged,
@@ -575,6 +580,11 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
                               [&](const char* pass) { dump.Graph(pass, graph); }));
   }
   TIMCL_TRY(BeginAll(options, &backends, &envs, report));
+  {
+    const Stage stage(report, "partition", options.watch);
+    TIMCL_TRY(FuseAttention(shared, options, TakenByFirst(backends), &compiled.merged));
+  }
+  dump.Graph("fuse_attention", graph);
   const Status divided =
       CompilePartitions(shared, registry, backends, envs, options, &compiled, report);
   ReportOps(graph, backends, compiled, report);

@@ -72,7 +72,9 @@ Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, Comp
 
 // The passes, in order. Each leaves the graph valid (ir::CheckInvariants).
 
-/// CompileOption::SetOption("compiler", pass, "off"): the passes below whose names stand in quotes.
+/// What CompileOption::SetOption("compiler", pass, ...) says of a pass below whose name stands in
+/// quotes, or nothing; whether that is "off".
+std::string ChoiceFor(const Options& options, const std::string& pass);
 bool LeftOut(const Options& options, const std::string& pass);
 
 /// Every live node's own verify and infer, producers first. Errors name the op.
@@ -109,7 +111,20 @@ Status FoldScales(ir::Graph& graph, const Options& options, std::vector<OpPlacem
 /// "merge_twins": the same op over the same operands is done once; models that were unrolled by a
 /// script have many. Results are the same bit for bit.
 Status MergeTwins(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged);
-/// All of them, in this order. `after` is told of each that ran.
+/// "fuse_attention": the scores of attention are a matrix of tokens by tokens, which leaves the
+/// caches long before the tokens do. Where their scale, mask and softmax stand between two products
+/// of matrices, and nobody else reads them, one op with a kernel of its own takes the place of all:
+/// only if `taken` says that the backend which is asked first takes this op as it is. From a few
+/// tokens on, or with "on" wherever it can. In float32; each result differs by what the order of
+/// float sums may make of it.
+using Taken = std::function<bool(const std::shared_ptr<ir::Graph>&, int node)>;
+Status FuseAttention(const std::shared_ptr<ir::Graph>& graph, const Options& options,
+                     const Taken& taken, std::vector<OpPlacement>* merged);
+/// Asks the first of the backends that takes part, unless it is a fallback or no part of this
+/// library: others may know the single ops, and not the whole. `begin`: Begin(env) goes before.
+Taken TakenByFirst(const std::vector<RankedBackend>& backends,
+                   const std::vector<CompileEnv>* begin = nullptr);
+/// All that need no backend, in this order. `after` is told of each that ran.
 Status MergeNeighbours(ir::Graph& graph, const Options& options, std::vector<OpPlacement>* merged,
                        const std::function<void(const char*)>& after = {});
 

@@ -135,6 +135,7 @@ Result<bool> Retype(Kept* kept, const std::shared_ptr<ir::Graph>& next) {
   TIMCL_TRY(AllocateOutputs(*next));
   if (!LeftOut(kept->options, "fold_constants")) TIMCL_TRY(FoldConstants(*next));
   TIMCL_TRY(MergeNeighbours(*next, kept->options, nullptr));
+  TIMCL_TRY(FuseAttention(next, kept->options, TakenByFirst(kept->backends, &kept->envs), nullptr));
   TIMCL_TRY(ExpandAlike(graph, next.get()));
   if (!SameGraph(graph, *next)) return false;
   TIMCL_TRY(ir::CheckInvariants(*next, true));

@@ -21,6 +21,7 @@
 // A and B are float32 otherwise, Y float32 or half.
 #include "registers.clh"
 #include "tensor.clh"
+#include "turn16.clh"
 #define NR (16 * NV)
 #define BLOCK_TERMS 512
 #define BLOCK_ROWS 128
@@ -91,21 +92,7 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
 #if B_FORM == 3
   float panel[BLOCK_TERMS * NR] __attribute__((aligned(64)));
   for (int j = 0; j < NV; ++j) {
-    global const float* from[16];
-#pragma unroll
-    for (int l = 0; l < 16; ++l) from[l] = b0 + min(column + 16 * j + l, N - 1) * B_STEP;
-    int k = 0;
-    for (; k + 16 <= K; k += 16) {
-      float16 v[16];
-#pragma unroll
-      for (int l = 0; l < 16; ++l) v[l] = vload16(0, from[l] + k);
-      TRANSPOSE16(v)
-#pragma unroll
-      for (int l = 0; l < 16; ++l) *(float16*)(panel + (k + l) * NR + 16 * j) = v[l];
-    }
-    for (; k < K; ++k) {
-      for (int l = 0; l < 16; ++l) panel[k * NR + 16 * j + l] = from[l][k];
-    }
+    TURN16(b0 + min(column + 16 * j + l, N - 1) * B_STEP, K, panel + 16 * j, NR);
   }
 #endif
 

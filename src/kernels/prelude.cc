@@ -370,6 +370,25 @@ void WriteLanes(Writer& w, const std::string& y, const std::vector<PostOp>& post
   w.Define(y + "_VSTORE_ACC", "(i, acc, m)", store(y + "_VSCALED(i, acc, m)"));
 }
 
+/// A float32 input whose elements are read through the chain `pre_ops`.
+void WriteChainedInput(Writer& w, const std::string& x, const std::vector<PostOp>& pre_ops,
+                       KernelSpec::Epilogue form, bool shares, std::vector<ScalarArg>* args) {
+  ChainParams params;
+  WriteChain(w, x, pre_ops, form, &params);
+  *args = params.values();
+  const std::string names = params.names();
+  w.Define(x + "_t", "", "float");
+  w.Define(x + "_PASS", "", x + names);
+  w.Define(x + "_IN", "",
+           fmt::format("__global const float* {}{}{}", shares ? "" : "restrict ", x,
+                       params.parameters()));
+  w.Define(x + "_ZP", "", "0");
+  w.Define(x + "_LOAD", "(i)", fmt::format("FN({0}_chain)(i, {0}[i]{1})", x, names));
+  if (form == KernelSpec::Epilogue::kScalar) return;
+  w.Define(x + "_VLOAD", "(i)",
+           fmt::format("FN({0}_chain16)(i, vload16(0, {0} + (i)){1})", x, names));
+}
+
 void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
                  const TensorType& final_type, const FinalStore& store, bool integer_math,
                  KernelSpec::Epilogue form, std::vector<ScalarArg>* args) {
@@ -636,8 +655,8 @@ bool CanRead(const TensorType& other, KernelSpec::Epilogue epilogue) {
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
-                                Sources* sources, const KernelSources* own,
-                                const FinalStore& store) {
+                                Sources* sources, const KernelSources* own, const FinalStore& store,
+                                const std::vector<PostOp>& pre_ops) {
   VariantText v;
   v.entry = spec.entry;
   v.origin = OriginOf(spec);
@@ -656,8 +675,15 @@ Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<Tensor
     using Kind = Operand::Kind;
     switch (o.kind) {
       case Kind::kInput:
-        WriteInput(w, o.name, ins.at(o.index), integer_math, store.inputs_share,
-                   &v.operand_args[k]);
+        if (o.index == 0 && !pre_ops.empty()) {
+          const bool lanes = spec.epilogue == KernelSpec::Epilogue::kLanes;
+          WriteChainedInput(w, o.name, pre_ops,
+                            lanes ? spec.epilogue : KernelSpec::Epilogue::kScalar,
+                            store.inputs_share, &v.operand_args[k]);
+        } else {
+          WriteInput(w, o.name, ins.at(o.index), integer_math, store.inputs_share,
+                     &v.operand_args[k]);
+        }
         break;
       case Kind::kOutput:
         if (o.index == 0) {

@@ -64,7 +64,7 @@ struct VariantText {
   std::string entry;
   std::string origin;  // source file, for messages
   /// By operand: the scalars behind it. Between output 0 and its scalars come the other tensors of
-  /// the post-ops, in their order.
+  /// the post-ops, in their order; between input 0 and its own those of the pre-ops.
   std::vector<std::vector<ScalarArg>> operand_args;
 };
 
@@ -96,13 +96,15 @@ class Sources {
 
 /// `ins[i]`: types of the op's operands as they lie in memory (InForm). `outs[i]`, the types in
 /// `post_ops` and `final_type`: as users know them, but for PostOp::other, which is read from
-/// memory. `post_ops`: fused behind output 0, which is stored as `final_type`. kUnsupported when an
-/// operand's type cannot be read or written by kernels; else as Sources::Of.
+/// memory. `pre_ops`: of float32, fused into what LOAD and VLOAD of input 0 give; the first one's
+/// input lies in memory then. `post_ops`: fused behind output 0, which is stored as `final_type`.
+/// kUnsupported when an operand's type cannot be read or written by kernels; else as Sources::Of.
 Result<VariantText> MakeVariant(const KernelSpec& spec, const std::vector<TensorType>& ins,
                                 const std::vector<TensorType>& outs,
                                 const std::vector<PostOp>& post_ops, const TensorType& final_type,
                                 Sources* sources, const KernelSources* own = nullptr,
-                                const FinalStore& store = {});
+                                const FinalStore& store = {},
+                                const std::vector<PostOp>& pre_ops = {});
 
 /// What stands between the image prelude and a user's source that uses the macros of tensor.clh and
 /// image_tensor.clh; and the scalars behind each tensor parameter.

@@ -130,9 +130,10 @@ std::optional<ChannelAffine> AffineBy(const OpView& op, F f) {
   }
   return a;
 }
-constexpr FoldRule kAddFolds = {.affine = [](const OpView& op) {
-  return AffineBy(op, [](double v) { return std::pair(1.0, v); });
-}};
+constexpr FoldRule kAddFolds = {
+    .affine =
+        [](const OpView& op) { return AffineBy(op, [](double v) { return std::pair(1.0, v); }); },
+    .adds = true};
 constexpr FoldRule kSubFolds = {.affine = [](const OpView& op) {
   const bool from = op.in(0).is_const();
   return AffineBy(op, [=](double v) { return from ? std::pair(-1.0, v) : std::pair(1.0, -v); });

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/matrix_product.h"
 #include "tim/vx/op_kit.h"
 
@@ -342,6 +344,14 @@ constexpr OpDef kMatmul = {.name = "Matmul",
                            .tolerance = Tolerance::Sum(),
                            .cases = TIMCL_CASES(Cases)};
 
+constexpr FoldRule kFolds = {.product = [](const OpView& op) -> std::optional<TurnedFactors> {
+  for (const size_t i : {0, 1}) {
+    if (op.in(i).shape().rank() < 2) return std::nullopt;
+  }
+  const auto& t = op.attrs<MatmulAttrs>();
+  return TurnedFactors{t.transpose_a || t.adjoint_a, t.transpose_b || t.adjoint_b};
+}};
+
 }  // namespace
 
 TIMCL_OP_CLASS_WITH(Matmul, MatmulAttrs,
@@ -349,6 +359,9 @@ TIMCL_OP_CLASS_WITH(Matmul, MatmulAttrs,
                     (transpose_a, transpose_b, adjoint_a, adjoint_b), transpose_a_(transpose_a),
                     transpose_b_(transpose_b), adjoint_a_(adjoint_a), adjoint_b_(adjoint_b));
 
-TIMCL_OPS(matmul) { Add(kMatmul); }
+TIMCL_OPS(matmul) {
+  Add(kMatmul);
+  AddFoldRule(kMatmul, &kFolds);
+}
 
 }  // namespace tim::vx::ops

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/lines.h"
 #include "tim/vx/ops/instancenormalization.h"
 #include "tim/vx/ops/l2normalization.h"
@@ -346,6 +347,8 @@ constexpr OpDef kInstanceNormalization = {.name = "InstanceNormalization",
                                           .tolerance = kTolerance,
                                           .cases = TIMCL_CASES(InstanceCases)};
 
+constexpr FoldRule kFolds = {.loads_once = ",vectors,"};
+
 }  // namespace
 
 TIMCL_OP_CLASS_WITH(L2Normalization, L2Attrs, (int32_t axis), (axis), axis_(axis));
@@ -355,9 +358,10 @@ TIMCL_OP_CLASS_WITH(InstanceNormalization, InstanceAttrs, (float eps, DataLayout
                     (eps, input_layout), eps_(eps));
 
 TIMCL_OPS(normalization) {
-  Add(kL2Normalization);
-  Add(kLayerNormalization);
-  Add(kInstanceNormalization);
+  for (const OpDef* def : {&kL2Normalization, &kLayerNormalization, &kInstanceNormalization}) {
+    Add(*def);
+    AddFoldRule(*def, &kFolds);
+  }
 }
 
 }  // namespace tim::vx::ops

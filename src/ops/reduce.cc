@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/op_kit.h"
 #include "tim/vx/reduction.h"
 
@@ -307,6 +308,8 @@ constexpr OpDef kReduceProd = Definition<kProd>("ReduceProd");
 constexpr OpDef kReduceMean = Definition<kMean>("ReduceMean");
 constexpr OpDef kReduceSum = Definition<kSum>("ReduceSum");
 
+constexpr FoldRule kFolds = {.loads_once = ",general,"};
+
 }  // namespace
 
 #define TIMCL_REDUCE_CLASS(Class)                                                             \
@@ -324,6 +327,7 @@ TIMCL_OPS(reduce) {
   for (const OpDef* def : {&kReduceMin, &kReduceMax, &kReduceAny, &kReduceAll, &kReduceProd,
                            &kReduceMean, &kReduceSum}) {
     Add(*def);
+    AddFoldRule(*def, &kFolds);
   }
 }
 

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "tim/vx/fold_rule.h"
 #include "tim/vx/lines.h"
 
 namespace tim::vx::ops {
@@ -115,11 +117,24 @@ constexpr OpDef kSoftmax = {.name = "Softmax",
                             .tolerance = Tolerance::Ulp(8, 1, 1.2e-38),
                             .cases = TIMCL_CASES(Cases)};
 
+// Attention (attention.cc) goes by rows of scores.
+constexpr FoldRule kFolds = {
+    .loads_once = ",vectors,",
+    .attention = [](const OpView& op, double scale, bool columns) -> std::optional<OtherOp> {
+      const auto& a = op.attrs<SoftmaxAttrs>();
+      if (op.Axis(a.axis) != 0) return std::nullopt;
+      return OtherOp{"Attention",
+                     {{"scale", scale}, {"beta", double{a.beta}}, {"key_turned", columns}}};
+    }};
+
 }  // namespace
 
 TIMCL_OP_CLASS_WITH(Softmax, SoftmaxAttrs, (float beta, int32_t axis), (beta, axis), beta_(beta),
                     axis_(axis));
 
-TIMCL_OPS(softmax) { Add(kSoftmax); }
+TIMCL_OPS(softmax) {
+  Add(kSoftmax);
+  AddFoldRule(kSoftmax, &kFolds);
+}
 
 }  // namespace tim::vx::ops

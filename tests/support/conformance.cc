@@ -15,6 +15,7 @@
 #include "backends/opencl/backend.h"
 #include "backends/reference/backend.h"
 #include "compiler/pipeline.h"
+#include "ir/fold_rules.h"
 #include "ref/compare.h"
 
 namespace tim::vx::ops {
@@ -220,6 +221,7 @@ const OpRegistry& Registry() {
   static const OpRegistry registry = [] {
     OpRegistry r;
     ops::RegisterBuiltinOps(r);
+    for (const auto& def : InternalOps()) r.Add(*def);
     return r;
   }();
   return registry;

@@ -18,7 +18,7 @@
 
 namespace tim::vx::conformance {
 
-/// The built-in operators.
+/// The built-in operators, and those that only passes put into graphs.
 const OpRegistry& Registry();
 
 /// The OpenCL backend as the environment asks for it. `as_gpu`: with kernels and copies as for a

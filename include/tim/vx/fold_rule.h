@@ -42,7 +42,13 @@ struct ChannelWeights {
   bool inside = false;
 };
 
-/// An op in terms of another one over the same operands.
+/// Which factors of a product of matrices, those of inputs 0 and 1, are read with their two fastest
+/// dimensions swapped.
+struct TurnedFactors {
+  bool a = false, b = false;
+};
+
+/// An op in terms of another one, over the same operands unless it is told otherwise.
 struct OtherOp {
   std::string_view kind;
   AttrMap attrs;
@@ -62,12 +68,26 @@ struct FoldRule {
   std::optional<ChannelWeights> (*weights)(const OpView&) = nullptr;
   /// A cheaper op that computes the same.
   std::optional<OtherOp> (*simpler)(const OpView&) = nullptr;
+  /// The op is a product of matrices, batch by batch.
+  std::optional<TurnedFactors> (*product)(const OpView&) = nullptr;
+  /// The op adds its two inputs.
+  bool adds = false;
+  /// Names, each between two commas, of kernels that look at the elements of input 0 by LOAD and
+  /// VLOAD alone, at each one once: point-wise ops that went before may be applied there.
+  const char* loads_once = "";
+  /// The op makes weights of scores: of `scale` times a product of matrices A and B, plus a mask or
+  /// not. The op over A, B, a matrix C and the mask that multiplies these weights by C;
+  /// `columns`: B is as it stands, not turned.
+  std::optional<OtherOp> (*attention)(const OpView&, double scale, bool columns) = nullptr;
 };
 
 /// The rule of all ops of this definition: one of the same name and with the same functions. It
 /// must live as long as the program, or until another one takes its place. In the body of
 /// TIMCL_OPS.
 TIMCL_API void AddFoldRule(const OpDef& def, const FoldRule* rule);
+
+/// An operator that only passes put into graphs: no program can name it. In the body of TIMCL_OPS.
+TIMCL_API void AddInternalOp(const OpDef& def);
 
 /// The attributes of an op with windows along its first dimensions (Window of op_kit.h), whose
 /// pads are "pad", front and rear by dimension, where "padding" is AUTO. nullopt where other

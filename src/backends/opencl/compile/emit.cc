@@ -65,7 +65,12 @@ class Emitter {
                                   "the result",
                                   group.kernel->name, storing));
     }
-    std::string label = op.label();
+    std::string label;
+    for (const OpView& before : group.before) {
+      result_.kernel_of[before.id()] = fmt::format("fused into {}", op.label());
+      label += before.label() + " + ";
+    }
+    label += op.label();
     for (const OpView& fused : group.fused) {
       result_.kernel_of[fused.id()] = fmt::format("fused into {}", op.label());
       label += " + " + fused.label();
@@ -140,6 +145,10 @@ class Emitter {
         // What a launch before it wrote is there, also where an image is a copy.
         launch.args.back().reads = launch.args.back().reads || later;
       }
+      if (o.kind == Operand::Kind::kInput && o.index == 0) {
+        for (const TensorView& other : group.pre_others)
+          AddTensor(other, TensorForm::kPlain, true, spec, step, &launch);
+      }
       if (o.kind == Operand::Kind::kOutput && o.index == 0) {
         for (const TensorView& other : group.others)
           AddTensor(other, FormOf(other, group.out), true, spec, step, &launch);
@@ -197,8 +206,9 @@ class Emitter {
                          : kernels::SourcesOf(reinterpret_cast<const void*>(group.kernel->make));
     const bool shares = group.offer.stores_once && !group.converts();
     const bool pointwise = !group.converts() && op.def().pointwise != nullptr;
-    auto text = kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own,
-                                     {group.out, group.range, shares, shares && pointwise});
+    auto text =
+        kernels::MakeVariant(spec, ins, outs, group.post_ops, final_type, sources_, own,
+                             {group.out, group.range, shares, shares && pointwise}, group.pre_ops);
     if (!text.ok()) return text.status().AtOp(op.label());
     variant.text = std::move(text->text);
     variant.entry = std::move(text->entry);
@@ -218,7 +228,7 @@ class Emitter {
       read(group.converted);
       return {ins, {group.converted.type()}};
     }
-    for (size_t i = 0; i < op.num_inputs(); ++i) read(op.in(i));
+    for (size_t i = 0; i < op.num_inputs(); ++i) read(group.input(i));
     for (size_t i = 0; i < op.num_outputs(); ++i) outs.push_back(op.out(i).type());
     return {ins, outs};
   }
@@ -299,7 +309,7 @@ class Emitter {
       case Kind::kOutput: {
         const bool input = o.kind == Kind::kInput;
         const TensorView t = group.converts() ? group.converted
-                             : input          ? op.in(o.index)
+                             : input          ? group.input(o.index)
                              : o.index == 0   ? group.last().out(0)
                                               : op.out(o.index);
         AddTensor(t, FormOf(t, input ? group.in : group.out), input, spec, step, launch);

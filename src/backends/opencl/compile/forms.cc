@@ -142,9 +142,10 @@ void Convert(Unit* unit) {
   for (Group& group : unit->groups) {
     if (!group.gone) {
       for (size_t i = 0; i < group.op.num_inputs(); ++i) {
-        const TensorView t = group.op.in(i);
+        const TensorView t = group.input(i);
         if (t.present()) need(t, FormOf(t, group.in), group.op);
       }
+      for (const TensorView& other : group.pre_others) need(other, TensorForm::kPlain, group.op);
       for (const TensorView& other : group.others) need(other, FormOf(other, group.out), group.op);
       const OpView& last = group.last();
       for (size_t i = 0; i < last.num_outputs(); ++i) {

@@ -1,8 +1,14 @@
-// Fuse: point-wise ops that follow an op whose kernel can apply them as it stores.
+// Fuse: point-wise ops that follow an op whose kernel can apply them as it stores, or that precede
+// one whose kernel can apply them as it loads: a reduction, whose input is larger than its result.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "backends/opencl/compile/unit.h"
 #include "base/quant.h"
+#include "ir/fold_rules.h"
 
 namespace tim::vx::opencl {
 namespace {
@@ -81,6 +87,102 @@ kernels::Range WholeRange(const TensorType& t) {
   return {static_cast<int32_t>(LowestOf(t.dtype)), static_cast<int32_t>(HighestOf(t.dtype))};
 }
 
+/// Nothing but arithmetic and comparisons, which cost as little for a number as for a vector's
+/// lane.
+bool IsPlainArithmetic(std::string_view expression) {
+  for (size_t at = 1; at < expression.size(); ++at) {
+    const bool name = std::isalnum(static_cast<unsigned char>(expression[at - 1])) != 0;
+    if (expression[at] == '(' && name) return false;
+  }
+  return true;
+}
+
+/// The op as the first of a chain; `main`: the input that passes through.
+kernels::PostOp First(const OpView& op, size_t main) {
+  kernels::PostOp post_op;
+  post_op.before = op.in(main).type();
+  post_op.expression = op.def().pointwise->expression;
+  if (op.def().pointwise->params != nullptr) op.def().pointwise->params(op, post_op.params);
+  if (op.num_inputs() < 2) return post_op;
+  post_op.other_first = main == 1;
+  post_op.constant = NumberOf(op.in(1 - main));
+  if (!post_op.constant) post_op.other = op.in(1 - main).type();
+  return post_op;
+}
+
+/// Whether a result that somebody outside sees is written between the two groups: it may be the
+/// memory that an input is read from (the state of a recurrent layer).
+bool WritesOutside(const Unit& unit, size_t begin, size_t end) {
+  for (size_t g = begin; g < end; ++g) {
+    const Group& group = unit.groups[g];
+    if (group.gone || group.converts()) continue;
+    for (size_t i = 0; i < group.last().num_outputs(); ++i) {
+      const TensorView t = group.last().out(i);
+      if (t.present() && unit.part.leaves(t)) return true;
+    }
+  }
+  return false;
+}
+
+/// How the kernel reads: number by number, or in vectors as well.
+KernelSpec::Epilogue FormOfLoads(const Group& group) {
+  return group.offer.epilogue == KernelSpec::Epilogue::kLanes ? KernelSpec::Epilogue::kLanes
+                                                              : KernelSpec::Epilogue::kScalar;
+}
+
+/// Moves the point-wise group `from` into the loads of group `to`, whose input 0 it makes.
+void FuseInFront(Unit* unit, size_t from, size_t to) {
+  Group &chain = unit->groups[from], &group = unit->groups[to];
+  const TensorView x = group.op.in(0);
+  const auto readers = unit->part.consumers(x);
+  size_t reads = 0;
+  for (size_t i = 0; i < group.op.num_inputs(); ++i) reads += group.op.in(i) == x;
+  if (chain.gone || chain.converts() || chain.no_launch || chain.op.def().pointwise == nullptr ||
+      chain.in != TensorForm::kPlain || chain.out != TensorForm::kPlain ||
+      chain.last().out(0) != x || unit->part.leaves(x) || readers.size() != 1 || reads != 1)
+    return;
+  const auto form = FormOfLoads(group);
+  std::vector<OpView> ops = {chain.op};
+  ops.insert(ops.end(), chain.fused.begin(), chain.fused.end());
+  for (const OpView& op : ops) {
+    for (size_t i = 0; i < op.num_inputs(); ++i) {
+      if (op.in(i).dtype() != DataType::FLOAT32) return;
+    }
+    const PointwiseRule* rule = op.def().pointwise;
+    if (op.out(0).dtype() != DataType::FLOAT32 || rule == nullptr || rule->expression == nullptr)
+      return;
+    if (form == KernelSpec::Epilogue::kScalar ? !IsPlainArithmetic(rule->expression)
+                                              : rule->scalar_only)
+      return;
+  }
+  const size_t main = chain.op.num_inputs() == 2 && NumberOf(chain.op.in(0)) ? 1 : 0;
+  if (!CanApply(chain.op, main, form, TensorForm::kPlain) || chain.op.in(main).is_const()) return;
+  std::vector<TensorView> others;
+  const kernels::PostOp first = First(chain.op, main);
+  if (first.other) others.push_back(chain.op.in(1 - main));
+  others.insert(others.end(), chain.others.begin(), chain.others.end());
+  bool outside = chain.op.in(main).is_graph_input();
+  for (const TensorView& t : others) outside = outside || t.is_graph_input();
+  if (outside && WritesOutside(*unit, from, to)) return;
+  group.read = chain.op.in(main);
+  group.pre_ops = {first};
+  group.pre_ops.insert(group.pre_ops.end(), chain.post_ops.begin(), chain.post_ops.end());
+  group.before = ops;
+  group.pre_others = others;
+  chain.gone = true;
+}
+
+/// The kernel looks at each element of input 0 once.
+bool LoadsOnce(const Group& group) {
+  if (group.gone || group.converts() || group.kernel == nullptr || group.op.num_inputs() == 0 ||
+      group.in != TensorForm::kPlain)
+    return false;
+  const FoldRule* const rule = FoldRuleOf(group.op.def());
+  return rule != nullptr &&
+         std::string_view(rule->loads_once).find(fmt::format(",{},", group.kernel->name)) !=
+             std::string_view::npos;
+}
+
 }  // namespace
 
 void Fuse(Unit* unit) {
@@ -140,6 +242,17 @@ void Fuse(Unit* unit) {
       group.range = range_of(next.out(0));
       absorbed.gone = true;
     }
+  }
+  std::map<int, size_t> made_by;  // by value
+  for (size_t g = 0; g < unit->groups.size(); ++g) {
+    const Group& group = unit->groups[g];
+    if (!group.gone && !group.converts() && group.last().num_outputs() == 1)
+      made_by[group.last().out(0).id()] = g;
+  }
+  for (size_t g = 0; g < unit->groups.size(); ++g) {
+    if (!LoadsOnce(unit->groups[g])) continue;
+    const auto from = made_by.find(unit->groups[g].op.in(0).id());
+    if (from != made_by.end()) FuseInFront(unit, from->second, g);
   }
 }
 

@@ -38,9 +38,10 @@ class Placer {
       return {{group.converted.id(), group.in}, {group.converted.id(), group.out}};
     std::vector<Key> uses;
     for (size_t i = 0; i < group.op.num_inputs(); ++i) {
-      const TensorView t = group.op.in(i);
+      const TensorView t = group.input(i);
       if (t.present()) uses.emplace_back(t.id(), FormOf(t, group.in));
     }
+    for (const TensorView& t : group.pre_others) uses.emplace_back(t.id(), TensorForm::kPlain);
     for (const TensorView& t : group.others) uses.emplace_back(t.id(), FormOf(t, group.out));
     for (size_t i = 0; i < group.last().num_outputs(); ++i) {
       const TensorView t = group.last().out(i);
@@ -73,10 +74,10 @@ class Placer {
     const Unit::Memory to = MemoryOf(own.first, own.second);
     if (to.key() != own || to.offset != 0 || !IsInside(own)) return false;
     const TensorType lies = InForm(out.type(), own.second);
-    std::vector<TensorView> in_step = group.others, inputs;
+    std::vector<TensorView> in_step = group.others, inputs = group.pre_others;
     for (size_t i = 0; i < group.op.num_inputs(); ++i) {
       if (!group.op.in(i).present()) continue;
-      inputs.push_back(group.op.in(i));
+      inputs.push_back(group.input(i));
       if (ReadsInStep(group, inputs.back())) in_step.push_back(inputs.back());
     }
     for (const TensorView& t : in_step) {

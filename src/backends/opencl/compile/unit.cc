@@ -51,6 +51,9 @@ std::string Print(const Unit& unit) {
                         g.no_launch ? "no launch" : fmt::format("'{}'", g.kernel->name),
                         forms == "plain" ? "" : fmt::format(" ({})", forms), values(g.op, true),
                         values(g.last(), false));
+    for (size_t i = 0; i < g.before.size(); ++i)
+      text += fmt::format("{} {}", i == 0 ? " after" : ",", g.before[i].kind());
+    if (g.read.present()) text += fmt::format(" of %{}", g.read.id());
     for (size_t i = 0; i < g.fused.size(); ++i)
       text += fmt::format("{} {}", i == 0 ? " +" : ",", g.fused[i].kind());
     if (g.no_launch && MovesNothing(g.op)) {

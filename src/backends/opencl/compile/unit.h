@@ -68,12 +68,20 @@ struct Group {
   std::vector<kernels::PostOp> post_ops;
   std::vector<OpView> fused;
   std::vector<TensorView> others;  // what post-ops with two operands read, in order
+  /// What its kernel applies to input 0 as it reads it, in order, and the ops that vanish by it:
+  /// `read` lies in memory in place of that input.
+  std::vector<kernels::PostOp> pre_ops;
+  std::vector<OpView> before;
+  std::vector<TensorView> pre_others;
+  TensorView read;
   /// Of the result, where fused ops limit it (Epilogue::kLanes).
   std::optional<kernels::Range> range;
   bool no_launch = false;  // its result is its input, byte for byte
   bool gone = false;       // fused into another group
 
   const OpView& last() const { return fused.empty() ? op : fused.back(); }
+  /// Input i of the op, as its kernel finds it.
+  TensorView input(size_t i) const { return i == 0 && read.present() ? read : op.in(i); }
   bool converts() const { return converted.present(); }
 };
 
@@ -118,9 +126,10 @@ Status Select(const GraphView& part, const DeviceCaps& caps, Unit* unit, const W
 /// pays for the conversions.
 Status ChooseForms(const DeviceCaps& caps, Unit* unit, const Wishes& wishes = {});
 
-/// Point-wise ops move into the store of the kernel before them, which saves a launch and a walk
-/// through memory. A value that vanishes is still rounded to its tensor's type on the way
-/// (NUMERICS: every tensor that the user made is observable).
+/// Point-wise ops move into the store of the kernel before them, or else into the loads of a
+/// reduction behind them (FoldRule::loads_once), which saves a launch and a walk through memory. A
+/// value that vanishes is still rounded to its tensor's type on the way (NUMERICS: every tensor
+/// that the user made is observable).
 void Fuse(Unit* unit);
 
 /// Puts a conversion in front of the first group that reads a value in a form in which it is not
