@@ -2,9 +2,10 @@
 """Writes one of our networks for MNN. Runs in the environment that has MNN, after build_onnx.py.
 
 build_mnn.py NETWORK.json FOLDER      FOLDER/fp32.mnn, FOLDER/int8.mnn and FOLDER/mnn.json (names of inputs and outputs), from FOLDER/fp32.onnx
-The functions behind mnnconvert and mnnquant are called as such: the commands of the package install another package with whatever `pip` comes
-first and report what was converted. Where our int8 version has int8 tensors, so has MNN's: by its quantizer, calibrated with our input. It does not
-read the QDQ model. For int8 products between float tensors it has int8 weights only; they are float32 again before they are multiplied.
+The functions behind mnnconvert and mnnquant are called as such: the commands of the package run `pip install` for another package, outside of
+this environment, and report what was converted. Where our int8 version has int8 tensors, so has MNN's: by its quantizer, calibrated with our
+input; its converter does not read the QDQ model. For int8 products between float tensors it has int8 weights only, which are float32 again
+before they are multiplied.
 """
 import json, pathlib, subprocess, sys, tempfile
 

@@ -372,8 +372,7 @@ class Layer {
       consider([&] { return ProductOfTensors(); });
     }
     if (!call_.primitive)
-      throw std::runtime_error(words_["name"] +
-                               ": no primitive of oneDNN computes it: " + refusals);
+      throw std::runtime_error("no primitive of oneDNN computes it: " + refusals);
     std::fprintf(stderr, "%s: %s, %.4f ms\n", words_["name"].c_str(), call_.kernel.c_str(), best);
   }
 
@@ -409,7 +408,15 @@ void Serve(const char* network, const char* arrays) {
   if (!in) throw std::runtime_error(std::string("cannot read ") + network);
   Device device;
   std::vector<Layer> layers;
-  for (std::string line; std::getline(in, line);) layers.emplace_back(Words(line, data), device);
+  for (std::string line; std::getline(in, line);) {
+    const Words words(line, data);
+    try {
+      layers.emplace_back(words, device);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(words["name"] + ": " + error.what());
+    }
+  }
+  if (layers.empty()) throw std::runtime_error(std::string(network) + " has no layers");
   double worst = 0;
   int by_reference = 0;
   for (Layer& layer : layers) {

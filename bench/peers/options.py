@@ -42,7 +42,8 @@ class Peer:
 
 
 PEERS = [Peer("onnxruntime", "onnx", "onnx"), Peer("openvino", "onnx", "onnx", ("precision=f32",)),
-         Peer("openvino-bf16", "onnx", "onnx", (), ("relaxed",)), Peer("openvino-nncf", "onnx", "nncf", ("precision=f32", "note=quantized by NNCF"), ("int8",)),
+         Peer("openvino-bf16", "onnx", "onnx", (), ("relaxed",)),
+         Peer("openvino-nncf", "onnx", "nncf", ("precision=f32", "note=quantized by NNCF"), ("int8",)),
          Peer("litert", "litert", "tflite"), Peer("ncnn", "ncnn", "ncnn"), Peer("mnn", "mnn", "mnn"),
          Peer("onednn-layers", "onednn", "layers", part="layer by layer, convolutions and products only")]
 

@@ -393,7 +393,7 @@ def main(arguments):
         for dtype in ("fp32", "relaxed", "int8"):
             if settings.dtype and dtype not in settings.dtype or dtype == "relaxed" and name not in RELAXED or dtype == "int8" and name in ELEMENTWISE:
                 continue
-            able = [peer for peer in settings.peers if dtype in peer.dtypes]
+            able = [peer for peer in settings.peers if dtype in peer.dtypes and not (peer.part and name in ELEMENTWISE)]
             if able:
                 rows += compare(net, dtype, able, settings, peak)
                 say(report.table([row for row in rows if row["network"] == net.name and row["dtype"] == dtype]))
