@@ -81,7 +81,8 @@ def openvino(model, inputs, threads, options):
         if infer(request):
             raise RuntimeError(f"infer: {lib.ov_get_last_err_msg()}")
     return types.SimpleNamespace(
-        version=importlib.metadata.version("openvino"), settings=f"latency hint, 1 stream, precision {precision.value.decode()}", run=run,
+        version=importlib.metadata.version("openvino"), run=run,
+        settings=", ".join(filter(None, ["latency hint, 1 stream, precision " + precision.value.decode(), options.get("note")])),
         outputs=lambda: [view(made("ov_infer_request_get_output_tensor_by_index", request, ctypes.c_size_t(i)), -1, np.float32).copy()
                          for i in range(count)], keep=core)
 
@@ -140,25 +141,30 @@ def ncnn(model, inputs, threads, options):
 
 
 def mnn(model, inputs, threads, options):
-    import MNN
-    interpreter = MNN.Interpreter(model)
-    session = interpreter.createSession({"backend": "CPU", "numThread": threads, "precision": "high"})
-    every = interpreter.getSessionInputAll(session)
-    for name, x in zip(sorted(every), inputs):
-        host = MNN.Tensor(x.shape, MNN.Halide_Type_Int if x.dtype == np.int32 else MNN.Halide_Type_Float, x,
-                          MNN.Tensor_DimensionType_Caffe)
-        every[name].copyFrom(host)
+    import MNN, pathlib
+    model = pathlib.Path(model)
+    names = json.loads(model.with_name("mnn.json").read_text())
+    note = f"{names['int8']}, " if model.stem.startswith("int8") and "int8" in names else ""
+    config = {"backend": "CPU", "numThread": threads, "precision": "high", "power": "high"}  # its "low" may be half floats
+    interpreter = MNN.Interpreter(str(model))
+    session = interpreter.createSession(config)
 
-    def outputs():
-        found = []
-        for _, tensor in sorted(interpreter.getSessionOutputAll(session).items()):
-            host = MNN.Tensor(tensor.getShape(), tensor.getDataType(), np.zeros(tensor.getShape(), np.float32),
-                              MNN.Tensor_DimensionType_Caffe)
-            tensor.copyToHostTensor(host)
-            found.append(np.array(host.getNumpyData()))
-        return found
-    return types.SimpleNamespace(version=MNN.version(), settings="precision high", run=lambda: interpreter.runSession(session),
-                                 outputs=outputs, keep=every)
+    def host(shape, kind, values):
+        return MNN.Tensor(tuple(shape), kind, np.ascontiguousarray(values), MNN.Tensor_DimensionType_Caffe)
+    given = [(interpreter.getSessionInput(session, name), host(x.shape, MNN.Halide_Type_Float, x)) for name, x in zip(names["inputs"], inputs)]
+    found = [interpreter.getSessionOutput(session, name) for name in names["outputs"]]
+    got = [host(tensor.getShape(), MNN.Halide_Type_Float, np.zeros(tensor.getShape(), np.float32)) for tensor in found]
+
+    def run():
+        for tensor, x in given:  # it computes in the memory of its inputs, so every run needs them anew
+            tensor.copyFrom(x)
+        if interpreter.runSession(session):
+            raise RuntimeError("runSession failed")
+        for tensor, y in zip(found, got):  # from its own layout
+            tensor.copyToHostTensor(y)
+    return types.SimpleNamespace(
+        version=MNN.version(), settings=f"precision high, power high, {note}inputs and outputs copied in every run", run=run,
+        outputs=lambda: [np.array(y.getNumpyData(), np.float32) for y in got], keep=(given, found))
 
 
 PEERS = {f.__name__: f for f in (onnxruntime, openvino, litert, ncnn, mnn)}

@@ -4,51 +4,18 @@
 Each engine is a process that stays alive and only computes when asked; they take turns in rounds, so that what disturbs the machine
 disturbs all of them. docs/peers.md says what is measured and how to read it.
 """
-import argparse, contextlib, dataclasses, hashlib, json, math, os, pathlib, select, statistics, subprocess, sys, tempfile, time
+import contextlib, hashlib, json, math, os, pathlib, select, statistics, subprocess, sys, tempfile, time
 
 import numpy as np
 
 import report
 from network import Network, networks
+from options import BUILD, BUILDERS, ELEMENTWISE, NETWORKS, PEERS, RELAXED, SMALL, choose, kinds_for
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-BUILD = ROOT / "build/peers"
-NETWORKS = ["lenet", "resnet8", "mobilenet_v1_025", "ds_cnn", "autoencoder", "mobilenet_v2", "efficientnet_lite0", "ssd_mobilenet_v1",
-            "yolov4_tiny", "resnet50", "bert_base", "lstm"]
-SMALL = NETWORKS[:5]
-ELEMENTWISE = ["tanh_1m", "sigmoid_1m", "softmax_1m", "layernorm_1m"]
-RELAXED = ["resnet50", "bert_base"]  # where OpenVINO's default, products in bfloat16, is compared with our relaxed mode
-QUICK = [*SMALL, "resnet50"]
 # How far outputs may be from those of ONNX Runtime in fp32, as a share of the largest output, before a time counts.
 LIMITS = {"fp32": 1e-3, "relaxed": 0.1, "int8": 0.15}
 PAUSE = 0.02  # seconds; runtimes that spin after a run stop before the next one starts
-
-
-@dataclasses.dataclass
-class Peer:
-    name: str
-    environment: str
-    kind: str  # which models it reads: onnx, tflite or ncnn
-    options: tuple = ()
-    dtypes: tuple = ("fp32", "int8")
-
-    @property
-    def engine(self):
-        return self.name.split("-")[0]
-
-    def model(self, folder, dtype):
-        stem = "fp32" if dtype == "relaxed" else dtype
-        own = folder / f"{stem}-{self.engine}.onnx"
-        return own if own.exists() else folder / f"{stem}.{ {'onnx': 'onnx', 'tflite': 'tflite', 'ncnn': 'param'}[self.kind]}"
-
-    def inputs(self, folder):
-        return folder / ("inputs_nhwc.npz" if self.kind == "tflite" else "inputs.npz")
-
-
-PEERS = [Peer("onnxruntime", "onnx", "onnx"), Peer("openvino", "onnx", "onnx", ("precision=f32",)),
-         Peer("openvino-bf16", "onnx", "onnx", (), ("relaxed",)), Peer("litert", "litert", "tflite"), Peer("ncnn", "ncnn", "ncnn")]
-BUILDERS = {"onnx": ("onnx", "build_onnx.py"), "tflite": ("tf", "build_tflite.py"), "ncnn": ("ncnn", "build_ncnn.py")}
 
 
 class Failure(Exception):
@@ -127,6 +94,30 @@ class PeerEngine(Child):
         return [in_our_order(net, name, value, self.peer.kind) for name, value in zip(net.outputs, values)]
 
 
+class LayersEngine(Child):
+    """oneDNN's primitives one after the other. It has compared what each of them computes with ONNX Runtime's when it is ready."""
+
+    def __init__(self, peer, folder, dtype, cpus):
+        binary, layers = BUILD / "onednn_layers", peer.model(folder, dtype)
+        if not binary.exists():
+            raise Failure("oneDNN or a compiler is missing here, so its program was not built")
+        super().__init__([binary, layers, folder / "layers.bin"], cpus, BUILD / f"logs/{folder.name}-{dtype}-{peer.name}-{len(cpus)}.log",
+                         {"OMP_NUM_THREADS": str(len(cpus)), "OMP_PROC_BIND": "true"})
+        self.about = self.answer()
+
+    def run(self, count):
+        told = self.ask(f"run {count}")
+        # The least of these is the sum of the least times of all layers.
+        return [*told["wall_ms"], told["sum_of_least_ms"]], told["cpu_ms"]
+
+
+def start_peer(peer, folder, dtype, cpus):
+    why = folder / f"{dtype}-{peer.name}.txt"  # written by a builder
+    if why.exists():
+        raise Failure(f"no model: {why.read_text('utf-8').strip()}")
+    return (LayersEngine if peer.part else PeerEngine)(peer, folder, dtype, cpus)
+
+
 class OurEngine(Child):
     def __init__(self, binary, net, dtype, cpus, inline):
         kind = {"fp32": "f32"}.get(dtype, dtype)
@@ -184,11 +175,11 @@ def say(text):
 
 def model_digest(net, kind):
     """Changes with all that a model is made from."""
-    environment, script = BUILDERS[kind]
+    environment, script, source = BUILDERS[kind]
     digest = hashlib.sha256(json.dumps([net.text[key] for key in ("int8", "inputs", "outputs", "tensors", "layers", "ranges")]).encode())
     sources = [HERE / "network.py", pathlib.Path(networks.__file__), HERE / script, BUILD / f"env-{environment}/requirements"]
-    for source in sources + ([HERE / "build_onnx.py"] if kind == "ncnn" else []):
-        digest.update(source.read_bytes() if source.exists() else b"")
+    for file in sources + ([HERE / BUILDERS[source][1]] if source else []):
+        digest.update(file.read_bytes() if file.exists() else b"")
     return digest.hexdigest()
 
 
@@ -196,9 +187,8 @@ def prepare(net, kinds):
     """Builds the models that are not there yet: their folder, and {kind: why it failed}."""
     folder, failed = BUILD / "models" / net.name, {}
     folder.mkdir(parents=True, exist_ok=True)
-    for kind, (environment, script) in BUILDERS.items():
-        if kind not in kinds and not (kind == "onnx" and "ncnn" in kinds):
-            continue
+    for kind in kinds_for(kinds):
+        environment, script, _ = BUILDERS[kind]
         stamp, digest = folder / f"{kind}.stamp", model_digest(net, kind)
         if stamp.exists() and stamp.read_text() == digest:
             continue
@@ -262,9 +252,10 @@ def take_turns(engines, rounds, seconds, peak):
 
 def compare(net, dtype, peers, settings, peak):
     """The rows of one network in one dtype."""
-    folder, no_model = prepare(net, {peer.kind for peer in peers})
+    folder, no_model = prepare(net, {"onnx", *(peer.kind for peer in peers)})
     rows = {peer.name: {"network": net.name, "dtype": dtype, "peer": peer.name, "peer_ms": None, "ours_ms": None, "ratio": None,
-                        "max_error": None, "threads": len(settings.cpus)} for peer in peers}
+                        "max_error": None, "threads": len(settings.cpus), **({"part": peer.part} if peer.part else {})}
+            for peer in peers}
     ours_error = None
     try:
         truth = reference(net, folder, settings.cpus)
@@ -291,7 +282,7 @@ def compare(net, dtype, peers, settings, peak):
         for peer in peers:
             if rows[peer.name].get("error"):
                 continue
-            got = no_model.get(peer.kind) or add(peer.name, lambda: PeerEngine(peer, folder, dtype, cpus))
+            got = no_model.get(peer.kind) or add(peer.name, lambda: start_peer(peer, folder, dtype, cpus))
             if isinstance(got, str):
                 rows[peer.name]["error"] = got
             elif record:
@@ -305,8 +296,11 @@ def compare(net, dtype, peers, settings, peak):
         values = {}
         for name, engine in list(engines.items()):
             try:
-                values[name] = engine.outputs(net)
-                error = difference(values[name], truth, truth)
+                if isinstance(engine, LayersEngine):
+                    error = rows[name]["max_error"] = rows[name]["peer_error"] = engine.about["max_error"]
+                else:
+                    values[name] = engine.outputs(net)
+                    error = difference(values[name], truth, truth)
                 if not error <= LIMITS[dtype]:
                     raise Failure(f"outputs differ from ONNX Runtime's in fp32 by {error:.2g} of the largest, more than {LIMITS[dtype]:g}")
             except Failure as failure:
@@ -386,42 +380,12 @@ class Peak:
         return rate > 0.9 * self.best["fp32"]
 
 
-def choose(arguments):
-    parser = argparse.ArgumentParser(prog="scripts/peers.sh", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a few minutes: the small networks and ResNet-50, fewer rounds")
-    parser.add_argument("--network", action="append", choices=NETWORKS + ELEMENTWISE, metavar="NAME", help="only this one; may be repeated: "
-                        + ", ".join(NETWORKS + ELEMENTWISE))
-    parser.add_argument("--dtype", action="append", choices=["fp32", "int8", "relaxed"])
-    parser.add_argument("--peer", action="append", choices=[p.name for p in PEERS])
-    parser.add_argument("--ours", type=pathlib.Path, default=ROOT / "build/release/bench/model_bench", help="model_bench to measure")
-    parser.add_argument("--no-ours", action="store_true", help="only the peers, among themselves")
-    parser.add_argument("--no-build", action="store_true", help="take model_bench as it is (scripts/peers.sh builds it otherwise)")
-    parser.add_argument("--rounds", type=int, help="turns of each engine (7)")
-    parser.add_argument("--seconds", type=float, help="length of a turn (0.1)")
-    parser.add_argument("--no-one-thread", action="store_true", help="without the CPU times of one thread")
-    parser.add_argument("--prepare", action="store_true", help="only builds the models")
-    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/peers.json", help="the picture goes beside it")
-    got = parser.parse_args(arguments)
-    got.cpus = sorted(os.sched_getaffinity(0))[:2]
-    got.rounds = got.rounds or (3 if got.quick else 7)
-    got.seconds = got.seconds or (0.05 if got.quick else 0.1)
-    got.one_thread = not got.no_one_thread
-    got.networks = got.network or (QUICK if got.quick else NETWORKS + ELEMENTWISE)
-    if got.no_ours:
-        got.ours = None
-    elif not got.prepare and not got.ours.is_file():
-        parser.error(f"{got.ours} is not there: build it (cmake --preset release && cmake --build --preset release --target model_bench), name "
-                     "another with --ours, or compare the peers alone with --no-ours")
-    return got
-
-
 def main(arguments):
     settings = choose(arguments)
     (BUILD / "logs").mkdir(parents=True, exist_ok=True)
-    peers = [peer for peer in PEERS if not settings.peer or peer.name in settings.peer]
     if settings.prepare:
         for name in settings.networks:
-            prepare(load(name), set(BUILDERS))
+            prepare(load(name), {peer.kind for peer in settings.peers})
         return 0
     started, rows, peak = time.monotonic(), [], Peak(settings.cpus)
     for name in settings.networks:
@@ -429,7 +393,7 @@ def main(arguments):
         for dtype in ("fp32", "relaxed", "int8"):
             if settings.dtype and dtype not in settings.dtype or dtype == "relaxed" and name not in RELAXED or dtype == "int8" and name in ELEMENTWISE:
                 continue
-            able = [peer for peer in peers if dtype in peer.dtypes]
+            able = [peer for peer in settings.peers if dtype in peer.dtypes and not (peer.part and name in ELEMENTWISE)]
             if able:
                 rows += compare(net, dtype, able, settings, peak)
                 say(report.table([row for row in rows if row["network"] == net.name and row["dtype"] == dtype]))

@@ -8,6 +8,7 @@ A row is a dictionary:
   peer_median_ms, ours_median_ms, peer_cpu_ms, ours_cpu_ms, cpu_ratio   medians; CPU time of one run on one thread
   ours_gops, share       our operations per second (1e9), and their share of the peak measured in the same run
   version, threads, settings, error
+  part                   what of the network the peer ran, if not all of it: such a row is never the fastest peer
 """
 import json, math, pathlib
 
@@ -23,14 +24,14 @@ def fastest(rows):
     best = {}
     for row in rows:
         key = (row["network"], row["dtype"])
-        if row.get("peer_ms") and not row.get("error") and (key not in best or row["peer_ms"] < best[key]["peer_ms"]):
+        if row.get("peer_ms") and not row.get("error") and not row.get("part") and (key not in best or row["peer_ms"] < best[key]["peer_ms"]):
             best[key] = row
     return best
 
 
 def problems(rows, networks, dtypes=("fp32", "int8")):
     """Why these rows do not make a valid file: networks without a row, too few peers."""
-    compared = {(r["network"], r["dtype"]) for r in rows if r.get("ratio")}
+    compared = {(r["network"], r["dtype"]) for r in rows if r.get("ratio") and not r.get("part")}
     missing = [f"{network} {dtype}" for network in networks for dtype in dtypes if (network, dtype) not in compared]
     found = [f"no peer was compared with ours for {', '.join(missing)}"] if missing else []
     peers = {r["peer"].split("-")[0] for r in rows if r.get("peer_ms") and not r.get("error")} & WHOLE_NETWORK_PEERS
@@ -58,7 +59,7 @@ HEAD = ("network", "dtype", "peer", "peer ms", "ours ms", "ratio", "medians", "1
 
 
 def cells(row, best):
-    mark = "fastest peer" if best.get((row["network"], row["dtype"])) is row else ""
+    mark = row.get("part") or ("fastest peer" if best.get((row["network"], row["dtype"])) is row else "")
     share = row.get("share")
     error = row.get("max_error")
     return (row["network"], row["dtype"], row["peer"], number(row.get("peer_ms")), number(row.get("ours_ms")), number(row.get("ratio")),
@@ -91,11 +92,11 @@ def escaped(text):
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-COLORS = {"onnxruntime": "#4878a8", "openvino": "#7a5ca0", "litert": "#c8803c", "ncnn": "#58904e", "mnn": "#a04e5e"}
+COLORS = {"onnxruntime": "#4878a8", "openvino": "#7a5ca0", "litert": "#c8803c", "ncnn": "#58904e", "mnn": "#a04e5e", "onednn": "#6c6c6c"}
 
 
 def svg(rows, title):
-    """Bars of peer / ours, one group per network and dtype, on a logarithmic axis around 1."""
+    """Bars of peer / ours, one group per network and dtype, on a logarithmic axis around 1; pale ones of a part of the network."""
     groups = {}
     for row in rows:
         groups.setdefault((row["network"], row["dtype"]), []).append(row)
@@ -115,8 +116,10 @@ def svg(rows, title):
             if row.get("ratio"):
                 end = x(row["ratio"])
                 start, size = min(end, x(1)), abs(end - x(1))
-                parts.append(f'<rect x="{start:.1f}" y="{y + 1}" width="{max(size, 0.5):.1f}" height="{bar - 2}" fill="{color}"/>')
-                parts.append(f'<text x="{max(end, x(1)) + 4:.1f}" y="{y + 9}">{number(row["ratio"])}</text>')
+                kind = ' class="part"' if row.get("part") else ""
+                parts.append(f'<rect x="{start:.1f}" y="{y + 1}" width="{max(size, 0.5):.1f}" height="{bar - 2}" fill="{color}"{kind}/>')
+                note = f' ({escaped(row["part"])})' if row.get("part") else ""
+                parts.append(f'<text x="{max(end, x(1)) + 4:.1f}" y="{y + 9}">{number(row["ratio"])}{note}</text>')
             else:
                 parts.append(f'<text x="{x(1) + 4:.1f}" y="{y + 9}" class="none">{escaped(row.get("error") or "not compared")[:60]}</text>')
             y += bar
@@ -127,6 +130,6 @@ def svg(rows, title):
         grid.append(f'<line x1="{at:.1f}" y1="52" x2="{at:.1f}" y2="{y}" stroke="{"#000" if exponent == 0 else "#ddd"}"/>')
         grid.append(f'<text x="{at:.1f}" y="46" text-anchor="middle">{2.0 ** exponent:g}</text>')
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 90}" height="{y + 12}">\n'
-            "<style>text { font: 10px sans-serif } .title { font-size: 14px } .group { font-weight: bold } .none { fill: #888 }</style>\n"
+            "<style>text { font: 10px sans-serif } .title { font-size: 14px } .group { font-weight: bold } .none { fill: #888 } .part { fill-opacity: 0.35 }</style>\n"
             f'<rect width="100%" height="100%" fill="#fff"/>\n<text x="12" y="22" class="title">{escaped(title)}</text>\n'
             + "\n".join(grid + parts) + "\n</svg>\n")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The table, the JSON and the picture of scripts/peers.sh, from made-up rows: no other runtime and no network is needed.
+"""The options, the table, the JSON and the picture of scripts/peers.sh, from made-up rows: no other runtime and no network is needed.
 
 check_peers_report.py [root]
 """
-import importlib.util, json, pathlib, sys, tempfile, unittest
+import importlib.util, json, os, pathlib, shutil, subprocess, sys, tempfile, unittest
 import xml.etree.ElementTree as xml
 
 ROOT = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else pathlib.Path(__file__).parents[2])
@@ -22,6 +22,40 @@ ROWS = [row("lenet", "fp32", "onnxruntime", 0.030, 0.020), row("lenet", "fp32", 
         row("lenet", "int8", "litert", None, 0.020, error='no operator "<Foo>" & no other')]
 
 
+PART = row("lenet", "fp32", "onednn-layers", 0.005, 0.02, part="layer by layer")
+
+
+class Options(unittest.TestCase):
+    def needs(self, *arguments):
+        """What options.py prints, by a Python without any package."""
+        done = subprocess.run([sys.executable, "-I", "-S", ROOT / "bench/peers/options.py", *arguments], capture_output=True, text=True)
+        return done.stdout.split() if done.returncode == 0 else done.stderr
+
+    def test_only_what_the_peers_need_is_made(self):
+        self.assertEqual(self.needs("--peer", "litert"), ["model_bench", "onnx", "litert", "tf"])
+        self.assertEqual(self.needs("--peer", "mnn", "--no-ours"), ["onnx", "mnn"])
+        self.assertEqual(self.needs("--peer", "openvino-nncf", "--prepare"), ["onnx", "nncf"])
+        self.assertEqual(self.needs("--peer=onednn-layers", "--no-ours"), ["onnx", "onednn"])
+        self.assertEqual(set(self.needs("--no-ours")), {"onnx", "litert", "tf", "ncnn", "mnn", "nncf", "onednn"})
+
+    def test_mistakes_are_told_before_anything_is_made(self):
+        self.assertIn("invalid choice: 'tvm'", self.needs("--peer", "tvm"))
+        self.assertIn("/nowhere/model_bench is not there", self.needs("--ours", "/nowhere/model_bench"))
+
+    def test_help_makes_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for part in ("scripts", "bench/peers"):
+                (pathlib.Path(folder) / part).mkdir(parents=True)
+            shutil.copy(ROOT / "scripts/peers.sh", f"{folder}/scripts")
+            shutil.copy(ROOT / "bench/peers/options.py", f"{folder}/bench/peers")
+            for arguments in (["--help"], ["--network", "lenet", "-h"]):
+                done = subprocess.run(["bash", f"{folder}/scripts/peers.sh", *arguments], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("usage: scripts/peers.sh", done.stdout)
+            self.assertNotEqual(subprocess.run(["bash", f"{folder}/scripts/peers.sh", "--oops"], capture_output=True).returncode, 0)
+            self.assertFalse(os.path.exists(f"{folder}/build"))
+
+
 class Report(unittest.TestCase):
     def test_ratio_is_above_one_where_we_are_faster(self):
         self.assertAlmostEqual(report.ratio(3.0, 2.0), 1.5)
@@ -37,6 +71,13 @@ class Report(unittest.TestCase):
         self.assertEqual({key: r["peer"] for key, r in best.items()}, {("lenet", "fp32"): "ncnn", ("lenet", "int8"): "openvino-bf16"})
         failed = row("lenet", "fp32", "litert", 0.001, 0.02, error="outputs differ")
         self.assertEqual(report.fastest([*ROWS, failed])["lenet", "fp32"]["peer"], "ncnn")
+
+    def test_a_part_of_a_network_is_not_taken_for_a_peer(self):
+        self.assertEqual(report.fastest([*ROWS, PART])["lenet", "fp32"]["peer"], "ncnn")
+        self.assertTrue(report.table([*ROWS, PART]).splitlines()[-1].endswith("layer by layer"))
+        alone = [*ROWS, {**PART, "network": "lstm"}]
+        self.assertEqual(report.problems(alone, ["lstm"], ["fp32"]), ["no peer was compared with ours for lstm fp32"])
+        self.assertEqual(report.svg([*ROWS, PART], "").count('class="part"'), 1)
 
     def test_table_has_a_line_per_row_and_says_errors(self):
         lines = report.table(ROWS).splitlines()
