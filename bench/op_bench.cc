@@ -19,6 +19,8 @@
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/fullyconnected.h"
 #include "tim/vx/ops/matmul.h"
+#include "tim/vx/ops/reduce.h"
+#include "tim/vx/ops/simple_operations.h"
 #include "tim/vx/ops/softmax.h"
 
 namespace tim::vx::bench {
@@ -116,19 +118,46 @@ void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, co
   }
 }
 
-/// Attention of 12 heads of 64: as one op beside the same without pass fuse_attention, in turns.
-/// of_apart: 2 is twice as fast as the single ops; of_apart_cpu: with half of the processor time.
+std::shared_ptr<Tensor> Float(Graph& graph, const ShapeType& shape, TensorAttribute attribute) {
+  const auto t = graph.CreateTensor(TensorSpec(DataType::FLOAT32, shape, attribute));
+  if (attribute != TensorAttribute::INPUT) return t;
+  const auto data = RandomData({DataType::FLOAT32, Shape(shape), {}}, -1, 1, 7);
+  t->CopyDataToTensor(data->data());
+  return t;
+}
+
+/// Two graphs of the same arithmetic in turns, `whole` with fewer passes through memory. of_apart:
+/// 2 is twice as fast as the other; of_apart_cpu: with half of the processor time.
+void InTurns(benchmark::State& state, Graph& whole, Graph& apart, double flops) {
+  for (Graph* const graph : {&whole, &apart}) {
+    if (!graph->Compile() || !graph->Run())
+      return state.SkipWithError(graph->LastStatus().message().c_str());
+  }
+  std::vector<double> took, other, cpu, other_cpu;
+  const auto run = [](Graph& graph, std::vector<double>* wall, std::vector<double>* of_process) {
+    const std::clock_t begin = std::clock();  // of all threads, which neighbours disturb less
+    wall->push_back(Seconds([&] { (void)graph.Run(); }));
+    of_process->push_back(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  };
+  for (auto _ : state) {
+    run(whole, &took, &cpu);
+    state.SetIterationTime(took.back());
+    run(apart, &other, &other_cpu);
+  }
+  if (flops > 0) state.counters["FLOP/cpu_s"] = flops / Middle(&cpu);
+  state.counters["apart_us"] = Middle(&other) * 1e6;
+  state.counters["of_apart"] = Middle(&other) / Middle(&took);
+  state.counters["of_apart_cpu"] = Middle(&other_cpu) / Middle(&cpu);
+}
+
+/// Attention of 12 heads of 64: as one op beside the same without pass fuse_attention.
 void AttentionRow(benchmark::State& state, uint32_t tokens, bool masked) {
   const auto context = Context::Create();
   const auto build = [&](const char* choice) {
     const auto graph =
         context->CreateGraph(CompileOption().SetOption("compiler", "fuse_attention", choice));
     const auto tensor = [&](const ShapeType& shape, TensorAttribute attribute) {
-      const auto t = graph->CreateTensor(TensorSpec(DataType::FLOAT32, shape, attribute));
-      if (attribute != TensorAttribute::INPUT) return t;
-      const auto data = RandomData({DataType::FLOAT32, Shape(shape), {}}, -1, 1, 7);
-      t->CopyDataToTensor(data->data());
-      return t;
+      return Float(*graph, shape, attribute);
     };
     const ShapeType heads = {64, tokens, 12};
     const auto query = tensor(heads, INPUT), key = tensor(heads, INPUT),
@@ -153,26 +182,34 @@ void AttentionRow(benchmark::State& state, uint32_t tokens, bool masked) {
     return graph;
   };
   const auto whole = build("on"), apart = build("off");
-  for (const auto& graph : {whole, apart}) {
-    if (!graph->Compile() || !graph->Run())
-      return state.SkipWithError(graph->LastStatus().message().c_str());
-  }
-  std::vector<double> took, other, cpu, other_cpu;
-  const auto run = [](Graph& graph, std::vector<double>* wall, std::vector<double>* of_process) {
-    const std::clock_t begin = std::clock();  // of all threads, which neighbours disturb less
-    wall->push_back(Seconds([&] { (void)graph.Run(); }));
-    of_process->push_back(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  InTurns(state, *whole, *apart, 4.0 * 64 * 12 * tokens * tokens);
+}
+
+/// A mean of squared differences, or the softmax of a sum, over lines of 1024: in one launch,
+/// beside a graph that wants what is between as an output of its own, so that there are two.
+void FrontRow(benchmark::State& state, bool softmax, uint32_t lines) {
+  const auto context = Context::Create();
+  const auto build = [&](TensorAttribute between) {
+    const auto graph = context->CreateGraph();
+    const ShapeType shape = {1024, lines};
+    const auto x = Float(*graph, shape, INPUT), y = Float(*graph, shape, INPUT);
+    auto last = Float(*graph, shape, softmax ? between : TRANSIENT);
+    if (softmax) {
+      graph->CreateOperation<ops::Add>()->BindInputs({x, y}).BindOutput(last);
+      graph->CreateOperation<ops::Softmax>(1.0f, 0)->BindInput(last).BindOutput(
+          Float(*graph, shape, OUTPUT));
+      return graph;
+    }
+    graph->CreateOperation<ops::Sub>()->BindInputs({x, y}).BindOutput(last);
+    const auto square = Float(*graph, shape, between);
+    graph->CreateOperation<ops::Square>()->BindInput(last).BindOutput(square);
+    graph->CreateOperation<ops::ReduceMean>(std::vector<int32_t>{0}, false)
+        ->BindInput(square)
+        .BindOutput(Float(*graph, {lines}, OUTPUT));
+    return graph;
   };
-  for (auto _ : state) {
-    run(*whole, &took, &cpu);
-    state.SetIterationTime(took.back());
-    run(*apart, &other, &other_cpu);
-  }
-  const double flops = 4.0 * 64 * 12 * tokens * tokens;
-  state.counters["FLOP/cpu_s"] = flops / Middle(&cpu);
-  state.counters["apart_us"] = Middle(&other) * 1e6;
-  state.counters["of_apart"] = Middle(&other) / Middle(&took);
-  state.counters["of_apart_cpu"] = Middle(&other_cpu) / Middle(&cpu);
+  const auto whole = build(TRANSIENT), apart = build(OUTPUT);
+  InTurns(state, *whole, *apart, 0);
 }
 
 /// A row for each case that an op marks for benchmarks; for an op that marks none, its largest case
@@ -260,6 +297,15 @@ int main(int argc, char** argv) {
       benchmark::RegisterBenchmark(
           fmt::format("Attention/{}{}", tokens, masked ? "/mask" : "").c_str(),
           [=](benchmark::State& s) { bench::AttentionRow(s, tokens, masked); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+  for (const bool softmax : {false, true}) {
+    for (const uint32_t lines : {64, 1024, 16384}) {
+      benchmark::RegisterBenchmark(
+          fmt::format("Front/{}/{}", softmax ? "softmax" : "mean", lines).c_str(),
+          [=](benchmark::State& s) { bench::FrontRow(s, softmax, lines); })
           ->UseManualTime()
           ->Unit(benchmark::kMicrosecond);
     }

@@ -582,9 +582,10 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   TIMCL_TRY(BeginAll(options, &backends, &envs, report));
   {
     const Stage stage(report, "partition", options.watch);
+    const size_t before = compiled.merged.size();
     TIMCL_TRY(FuseAttention(shared, options, TakenByFirst(backends), &compiled.merged));
+    if (compiled.merged.size() > before) dump.Graph("fuse_attention", graph);
   }
-  dump.Graph("fuse_attention", graph);
   const Status divided =
       CompilePartitions(shared, registry, backends, envs, options, &compiled, report);
   ReportOps(graph, backends, compiled, report);
