@@ -95,9 +95,9 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
   if (!(*one)->report.ops.empty()) state.SetLabel((*one)->report.ops[0].kernel);
 }
 
-/// 1x1 convolution, once per kernel candidate.
-void RegisterMatmul(const char* name, const char* kind, const AttrMap& attrs, const Shape& x,
-                    const Shape& w, const Shape& b) {
+/// A convolution or its like, once per kernel candidate.
+void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, const Shape& x,
+                  const Shape& w, const Shape& b) {
   const auto def = Ops().Find(kind);
   if (def == nullptr) return;
   auto parsed = def->schema->from_map(attrs);
@@ -284,13 +284,13 @@ int main(int argc, char** argv) {
   };
   for (const Shape4 s : {Shape4{56, 56, 256, 64}, Shape4{56, 56, 64, 256}, Shape4{28, 28, 512, 128},
                          Shape4{7, 7, 2048, 512}}) {
-    bench::RegisterMatmul(fmt::format("Conv2d1x1/{}->{}@{}x{}", s.c, s.oc, s.w, s.h).c_str(),
-                          "Conv2d", conv, {s.w, s.h, s.c, 1}, {1, 1, s.c, s.oc}, {s.oc});
+    bench::RegisterEach(fmt::format("Conv2d1x1/{}->{}@{}x{}", s.c, s.oc, s.w, s.h).c_str(),
+                        "Conv2d", conv, {s.w, s.h, s.c, 1}, {1, 1, s.c, s.oc}, {s.oc});
   }
   for (const int64_t batch : {1, 8, 64}) {
-    bench::RegisterMatmul(fmt::format("FullyConnected/1024->1000@batch{}", batch).c_str(),
-                          "FullyConnected", {{"axis", int64_t{0}}}, {1024, batch}, {1024, 1000},
-                          {1000});
+    bench::RegisterEach(fmt::format("FullyConnected/1024->1000@batch{}", batch).c_str(),
+                        "FullyConnected", {{"axis", int64_t{0}}}, {1024, batch}, {1024, 1000},
+                        {1000});
   }
   for (const uint32_t tokens : {16, 128, 512, 1024, 2048}) {
     for (const bool masked : {false, true}) {
@@ -310,6 +310,30 @@ int main(int argc, char** argv) {
           ->Unit(benchmark::kMicrosecond);
     }
   }
+  using List = std::vector<int64_t>;
+  bench::RegisterEach("Windows/Conv1d 3 64->64@1024", "Conv1d", {{"pad", List{1, 1}}},
+                      {1024, 64, 1}, {3, 64, 64}, {64});
+  bench::RegisterEach("Windows/Conv3d 3x3x3 16->32@32x32x32", "Conv3d",
+                      {{"pad", List{1, 1, 1, 1, 1, 1}}}, {32, 32, 32, 16, 1}, {3, 3, 3, 16, 32},
+                      {32});
+  for (const Shape4 s : {Shape4{56, 56, 128, 32}, Shape4{56, 56, 256, 32}, Shape4{14, 14, 1024, 32},
+                         Shape4{28, 28, 240, 3}}) {  // oc: groups
+    bench::RegisterEach(
+        fmt::format("Windows/GroupedConv2d 3x3 {} in {}@{}x{}", s.c, s.oc, s.w, s.h).c_str(),
+        "GroupedConv2d", {{"pad", List{1, 1, 1, 1}}, {"group", s.oc}}, {s.w, s.h, s.c, 1},
+        {3, 3, s.c / s.oc, s.c}, {s.c});
+  }
+  for (const int64_t k : {2, 3, 4}) {
+    bench::RegisterEach(fmt::format("Windows/DeConv2d {}x{} stride 2 64->32@32x32", k, k).c_str(),
+                        "DeConv2d", {{"stride", List{2, 2}}, {"pad", List(4, k / 2 - k / 4)}},
+                        {32, 32, 64, 1}, {k, k, 64, 32}, {32});
+  }
+  bench::RegisterEach("Windows/DeConv1d 16 stride 8 256->128@256", "DeConv1d",
+                      {{"stride", int64_t{8}}, {"pad", List{4, 4}}}, {256, 256, 1}, {16, 256, 128},
+                      {128});
+  bench::RegisterEach("Windows/Conv1d depthwise 31 256@512", "Conv1d",
+                      {{"multiplier", int64_t{1}}, {"pad", List{15, 15}}}, {512, 256, 1},
+                      {31, 256, 1}, {256});
   for (const auto& def : bench::Ops().All()) {
     if (def->cases == nullptr) continue;
     bench::Registrar registrar(*def);

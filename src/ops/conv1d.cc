@@ -74,7 +74,43 @@ Result<Shapes> Infer(const OpView& op) {
   return weighted_sum::ConvolutionShapes(op, c, {c.axes[0].out()});
 }
 
+/// Around the edges of the tiles and strips of conv_window.cl.
+void WindowCases(CaseMaker& make) {
+  auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
+                 const Shape& declared = {}) {
+    const bool depthwise = a.multiplier > 0;
+    weighted_sum::FloatCase(
+        make, {MakeAttrs(a), x, w, w[depthwise ? 1 : 2], depthwise ? 1 : 2, note, declared});
+  };
+  Conv1dAttrs a;
+  a.pad = {1, 1};
+  for (int64_t width : {15, 16, 48, 49, 97, 1100})
+    add(a, {width, 5, 2}, {3, 5, 11}, "tiles of positions");
+  for (int64_t channels : {1, 4, 6, 8, 13})
+    add(a, {50, 4, 1}, {3, 4, channels}, "tiles of channels");
+  add(a, {70, 300, 1}, {5, 300, 9}, "more channels than are copied at once");
+  add(a, {90, 3, 1}, {3, 3, 203}, "more channels than one work-item sums");
+  for (uint32_t stride : {2u, 3u, 5u}) {
+    a.stride = stride;
+    add(a, {211, 3, 2}, {4, 3, 9}, "strides");
+  }
+  a.dilation = 2;
+  a.stride = 3;
+  add(a, {211, 3, 1}, {4, 3, 9}, "stride and dilation");
+  a.stride = 1;
+  a.dilation = 64;
+  a.pad = {128, 0};
+  add(a, {150, 3, 2}, {3, 3, 9}, "a dilation so large that taps share no cells");
+  a = {};
+  a.pad = {40, 70};
+  add(a, {20, 3, 1}, {3, 3, 9}, "pads larger than the window");
+  add(a, {20, 3, 1}, {3, 3, 9}, "positions beyond the pads", {300, 9, 1});
+  a.multiplier = 2;
+  add(a, {60, 7, 2}, {9, 14, 1}, "depthwise, two of each");
+}
+
 void Cases(CaseMaker& make) {
+  WindowCases(make);
   auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const bool depthwise = a.multiplier > 0;
@@ -118,6 +154,9 @@ void Cases(CaseMaker& make) {
   a.pad = {4, 4};
   weighted_sum::BenchCase(make,
                           {MakeAttrs(a), {1000, 64, 1}, {9, 64, 64}, 64, 2, "9 taps, 64 channels"});
+  a.pad = {1, 1};
+  weighted_sum::BenchCase(make,
+                          {MakeAttrs(a), {1024, 64, 1}, {3, 64, 64}, 64, 2, "3 taps, 64 channels"});
 }
 
 constexpr OpDef kConv1d = Op::Define({.name = "Conv1d",

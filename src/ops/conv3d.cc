@@ -106,6 +106,24 @@ void Cases(CaseMaker& make) {
   a.multiplier = 2;
   a.stride = {2, 2, 1};
   add(a, {7, 5, 4, 2, 1}, {3, 2, 2, 4, 1}, "depthwise, two of each");
+  a = {};
+  auto edge = [&](const Shape& x, const Shape& w, const char* note) {
+    const bool depthwise = a.multiplier > 0;
+    weighted_sum::FloatCase(make,
+                            {MakeAttrs(a), x, w, w[depthwise ? 3 : 4], depthwise ? 3 : 4, note});
+  };
+  a.pad = {1, 1, 1, 1, 1, 1};
+  edge({35, 6, 4, 3, 2}, {3, 3, 3, 3, 9}, "tiles of positions and channels");
+  edge({18, 3, 3, 70, 1}, {3, 3, 3, 70, 5}, "more channels than are copied at once");
+  edge({130, 3, 2, 2, 1}, {3, 3, 3, 2, 4}, "long rows");
+  a.stride = {2, 2, 2};
+  edge({37, 9, 5, 3, 1}, {3, 3, 3, 3, 8}, "tiles, strides");
+  a.stride = {1, 3, 1};
+  a.dilation = {2, 2, 2};
+  edge({37, 9, 6, 3, 1}, {3, 3, 3, 3, 8}, "tiles, strides that differ, dilation");
+  a = {};
+  a.multiplier = 2;
+  edge({17, 9, 4, 5, 1}, {3, 3, 2, 10, 1}, "tiles, depthwise, two of each");
   weighted_sum::TypeCases(
       make, {MakeAttrs(Conv3dAttrs{}), {9, 4, 3, 2, 1}, {3, 2, 2, 2, 5}, 5, 4, "types"});
   a = {};

@@ -19,14 +19,6 @@ int64_t CellOf(const Window& w, bool transposed, int64_t o, int64_t tap) {
   return at >= 0 && at < w.in ? at : -1;
 }
 
-/// Positions along W, H, D.
-std::array<int64_t, 3> PositionsOf(const OpView& op) {
-  const Shape& y = op.out(0).shape();
-  std::array<int64_t, 3> n = {1, 1, 1};
-  for (size_t d = 0; d + 2 < y.rank(); ++d) n[d] = y[d];
-  return n;
-}
-
 int64_t TapsOf(const Convolution& c) { return c.axes[0].size * c.axes[1].size * c.axes[2].size; }
 
 /// 1x1 windows that move by 1 and cover the input exactly: a matrix product over its pixels.

@@ -20,14 +20,8 @@ constexpr int64_t kLine = 64;  // LINE of conv_block.cl and its like
 
 /// What all of them need.
 Status CheckBlocks(const OpView& op, const KernelRequest& request, const Convolution& c) {
-  if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
+  TIMCL_TRY(CheckConstantFloats(op, request));
   if (op.in(0).shape().rank() != 4 || c.transposed) return Refuse("only Conv2d and its like");
-  for (const TensorView& t : {op.in(0), op.in(1), op.in(2), op.out(0)}) {
-    if (t.present() && t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16)
-      return Refuse("only f32 and f16, not " + t.label());
-  }
-  if (op.in(1).data() == nullptr) return Refuse("the weights are not constant");
-  if (op.in(2).present() && op.in(2).data() == nullptr) return Refuse("the bias is not constant");
   // Whole blocks of 4 times as many weights (Winograd) are counted in int.
   if (c.out_channels + 128 > std::numeric_limits<int32_t>::max() / (c.used + 16) /
                                  (4 * std::max<int64_t>(c.axes[0].size * c.axes[1].size, 9)))
@@ -98,17 +92,6 @@ Tile ChooseBf16Tile(const Plane& p, int64_t out_channels, int64_t channels) {
   });
 }
 
-/// The bias, or zeros, padded to whole groups of `width` channels.
-Operand PackBias(const OpView& op, int64_t channels, int64_t width) {
-  std::vector<float> packed(static_cast<size_t>(DivideUp(channels, width) * width));
-  const TensorView bias = op.in(2);
-  if (bias.present()) {
-    const RealValues values(bias.data(), bias.dtype());
-    for (int64_t c = 0; c < channels; ++c) packed[static_cast<size_t>(c)] = values[c];
-  }
-  return Data(packed, "bias", "float");
-}
-
 /// The weights in float, each a step of its own.
 Operand PackWeights(const OpView& op, const Convolution& c, int64_t width, int64_t block) {
   const int64_t taps = c.axes[0].size * c.axes[1].size, slice = c.per_slice * taps;
@@ -156,7 +139,7 @@ Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
   int64_t tiles = DivideUp(p.ow, tile.mx) * p.oh;
   KernelSpec spec;
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
-                   PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
+                   PackedBias(op, c.out_channels, c.out_channels, tile.columns()), Out(0, "Y")};
   spec.defines = {{"MX", tile.mx}, {"NV", tile.nv}};
   if (IsPointLine(p, tile)) {
     // Several tiles per work-item, while enough of them are left for all cores.
@@ -202,7 +185,7 @@ Result<Launches> Bf16BlocksLaunch(const OpView& op, const KernelRequest&, const 
   spec.source = "conv_block_bf16.cl";
   spec.entry = "conv_block_bf16";
   spec.operands = {In(0, "X"), PackPairs(op, c, tile.columns()),
-                   PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
+                   PackedBias(op, c.out_channels, c.out_channels, tile.columns()), Out(0, "Y")};
   spec.sizes = PlaneSizes(p, c);
   spec.defines = {{"MX", tile.mx},
                   {"NV", tile.nv},
@@ -238,7 +221,7 @@ Result<Launches> StemLaunch(const OpView& op, const KernelRequest& request, cons
   spec.source = "conv_stem.cl";
   spec.entry = "conv_stem";
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), 1),
-                   PackBias(op, c.out_channels, tile.columns()), Out(0, "Y")};
+                   PackedBias(op, c.out_channels, c.out_channels, tile.columns()), Out(0, "Y")};
   spec.sizes = {{"IW", p.x.in},
                 {"IH", p.y.in},
                 {"C", c.channels},
@@ -308,7 +291,8 @@ Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
   KernelSpec spec;
   spec.source = "depthwise_block.cl";
   spec.entry = "depthwise_block";
-  spec.operands = {In(0, "X"), Operand(), PackBias(op, c.channels, kChannelBlock), Out(0, "Y")};
+  spec.operands = {In(0, "X"), Operand(), PackedBias(op, c.channels, c.channels, kChannelBlock),
+                   Out(0, "Y")};
   // One input channel each: [blocks][taps][16].
   spec.operands[1] = PackWeights(op, c, kChannelBlock, 1);
   spec.sizes = {{"IW", x.in},   {"IH", y.in},      {"OW", out[0]},
@@ -479,7 +463,7 @@ Result<Launches> WinogradLaunches(const OpView& op, const KernelRequest& request
   base.dims = 3;
   KernelSpec sums = base;
   sums.operands = {In(0, "X"), TransformWeights(op, c, form),
-                   PackBias(op, c.out_channels, form.columns()), Out(0, "Y")};
+                   PackedBias(op, c.out_channels, c.out_channels, form.columns()), Out(0, "Y")};
   sums.sizes.insert(sums.sizes.end(), {{"IC", c.channels},
                                        {"OW", p.ow},
                                        {"OH", p.oh},

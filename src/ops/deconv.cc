@@ -107,6 +107,26 @@ void Cases(CaseMaker& make) {
   a.stride = {2, 2};
   add(a, {9, 5, 4, 2}, {3, 3, 1, 4}, "depthwise");
   add(a, {9, 5, 4, 1}, {3, 3, 4, 1}, "depthwise, channels along the third dimension");
+  auto edge = [&](const Shape& x, const Shape& w, const char* note, const Shape& declared = {}) {
+    const int64_t channels = a.group > 1 ? w[2] * w[3] : w[3];
+    weighted_sum::FloatCase(make, {MakeAttrs(a), x, w, channels, 3, note, declared});
+  };
+  for (uint32_t stride : {1u, 2u, 3u}) {
+    a = {};
+    a.stride = {stride, stride};
+    for (int64_t width : {15, 17, 49}) edge({width, 7, 5, 2}, {4, 5, 5, 9}, "tiles");
+    a.pad = {1, 2, 2, 1};
+    edge({33, 5, 9, 1}, {2, 2, 9, 4}, "tiles, pads, positions that no tap may reach");
+    edge({23, 6, 3, 1}, {5, 4, 3, 13}, "tiles, more positions", {99, 31, 13, 1});
+  }
+  a.stride = {1, 4};
+  edge({37, 6, 4, 1}, {3, 7, 4, 8}, "tiles, strides that differ");
+  a.stride = {2, 1};
+  edge({130, 4, 200, 1}, {3, 3, 200, 5}, "long rows of more channels than are copied at once");
+  edge({30, 4, 3, 1}, {3, 3, 3, 90}, "more channels than one work-item sums");
+  a.pad = {};
+  a.oc_count = 11, a.group = 11;
+  edge({19, 5, 11, 2}, {3, 3, 1, 11}, "tiles, depthwise");
   a = {};
   a.stride = {2, 2};
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3, "types"});

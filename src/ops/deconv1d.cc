@@ -86,6 +86,14 @@ void Cases(CaseMaker& make) {
   a.stride = 2;
   add(a, {9, 4, 2}, {3, 1, 4}, "depthwise");
   add(a, {9, 4, 1}, {3, 4, 1}, "depthwise, channels along the second dimension");
+  for (uint32_t stride : {1u, 2u, 4u}) {
+    a = {};
+    a.stride = stride;
+    a.pad = {3, 2};
+    for (int64_t width : {17, 50, 700}) {
+      weighted_sum::FloatCase(make, {MakeAttrs(a), {width, 5, 2}, {9, 5, 7}, 7, 2, "tiles"});
+    }
+  }
   a = {};
   a.stride = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 2, 2}, {3, 2, 5}, 5, 2, "types"});

@@ -72,6 +72,13 @@ void Cases(CaseMaker& make) {
   a.dilation = 0;
   add(a, {20, 6, 1}, {3, 2, 3}, "explicit pads, dilation 0");
   a = {};
+  a.pad = {1, 1};
+  for (uint32_t group : {2u, 6u}) {
+    a.group = group;
+    weighted_sum::FloatCase(
+        make, {MakeAttrs(a), {101, 12, 2}, {3, 12 / group, 18}, 18, 2, "tiles of each group"});
+  }
+  a = {};
   a.group = 2;
   a.padding = PadType::SAME;
   add(a, {20, 4, 1}, {4, 2, 6}, "same, undeclared: fewer positions");

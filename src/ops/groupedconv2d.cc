@@ -67,12 +67,30 @@ void Cases(CaseMaker& make) {
   a.dilation = {0, 1};
   add(a, {9, 5, 4, 1}, {3, 3, 1, 8}, "explicit pads, dilation 0");
   a = {};
+  a.pad = {1, 1, 1, 1};
+  a.group = 4;
+  for (int64_t channels : {1, 3, 4, 6, 8, 9}) {
+    weighted_sum::FloatCase(
+        make, {MakeAttrs(a), {29, 8, 20, 2}, {3, 3, 5, 4 * channels}, 4 * channels, 3, "tiles"});
+  }
+  for (uint32_t stride : {2u, 3u}) {
+    a.stride = {stride, 2};
+    for (int64_t width : {14, 31, 98}) {
+      weighted_sum::FloatCase(
+          make, {MakeAttrs(a), {width, 9, 12, 1}, {3, 5, 3, 20}, 20, 3, "tiles, strides"});
+    }
+  }
+  a = {};
   a.group = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3, "types"});
   a.padding = PadType::SAME;
   a.group = 4;
   weighted_sum::BenchCase(
       make, {MakeAttrs(a), {56, 56, 64, 1}, {3, 3, 16, 64}, 64, 3, "3x3, 64 channels in 4 groups"});
+  a.group = 32;
+  weighted_sum::BenchCase(
+      make,
+      {MakeAttrs(a), {56, 56, 256, 1}, {3, 3, 8, 256}, 256, 3, "3x3, 256 channels in 32 groups"});
 }
 
 constexpr OpDef kGroupedConv2d = Op::Define({.name = "GroupedConv2d",

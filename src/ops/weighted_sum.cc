@@ -13,6 +13,8 @@ namespace {
 
 using std::to_string;
 
+Status Refuse(const std::string& why) { return Status::Error(Code::kUnsupported, why); }
+
 bool HasBias(const OpView& op) { return op.in(2).present(); }
 bool HasRealBias(const OpView& op) { return HasBias(op) && !IsInteger(op.in(2).dtype()); }
 
@@ -125,37 +127,48 @@ int64_t PackedWidth(const Matmul& p, const DeviceCaps& caps) {
   return p.weights_are_rows ? tile.rows : tile.columns();
 }
 
-/// Values of `t` as [ceil(channels / width)][terms][width], padded with zeros.
-Operand Pack(const TensorView& t, int64_t channels, int64_t terms, int64_t stride, int64_t width,
-             const char* name) {
-  const void* const data = t.present() ? t.data() : nullptr;
-  const TensorType type = t.present() ? t.type() : TensorType();
-  const auto pack = [=](float* to) {
-    const ref::Input values(data, type);
-    for (int64_t c = 0; values.present() && c < channels; ++c) {
-      for (int64_t k = 0; k < terms; ++k)
-        to[(c / width * terms + k) * width + c % width] = values.Float(c * stride + k);
+/// The weights as [ceil(channels / width)][terms][width], padded with zeros.
+Operand PackRows(const OpView& op, const Matmul& p, int64_t width) {
+  const auto pack = [data = op.in(1).data_as<float>(), p, width](float* to) {
+    for (int64_t c = 0; c < p.channels; ++c) {
+      for (int64_t k = 0; k < p.k; ++k)
+        to[(c / width * p.k + k) * width + c % width] = data[c * p.stride + k];
     }
   };
-  return PackedData<float>(DivideUp(channels, width) * terms * width, name, "float", pack);
+  return PackedData<float>(DivideUp(p.channels, width) * p.k * width, "W", "float", pack);
 }
 
 }  // namespace
 
-Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, const Matmul& p) {
-  auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
-  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+Status CheckConstantFloats(const OpView& op, const KernelRequest& request) {
+  if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
   for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
     if (t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16)
-      return refuse("only f32 and f16, not " + t.label());
+      return Refuse("only f32 and f16, not " + t.label());
   }
-  if (op.in(1).data() == nullptr) return refuse("the weights are not constant");
-  if (HasBias(op) && op.in(2).data() == nullptr) return refuse("the bias is not constant");
-  if (p.n < 16) return refuse(to_string(p.n) + " columns are less than one vector");
-  if (p.weights_are_rows && p.m < 4) return refuse(to_string(p.m) + " rows are too few");
-  if (p.k * p.channels < 1024) return refuse("too small to be worth packing");
+  if (op.in(1).data() == nullptr) return Refuse("the weights are not constant");
+  if (HasBias(op) && op.in(2).data() == nullptr) return Refuse("the bias is not constant");
+  return Status();
+}
+
+Operand PackedBias(const OpView& op, int64_t channels, int64_t group, int64_t width) {
+  const int64_t padded = DivideUp(group, width) * width;
+  std::vector<float> packed(static_cast<size_t>(DivideUp(channels, group) * padded));
+  if (HasBias(op)) {
+    const ref::Input values(op.in(2).data(), op.in(2).type());
+    for (int64_t c = 0; c < channels; ++c)
+      packed[static_cast<size_t>(c / group * padded + c % group)] = values.Float(c);
+  }
+  return Data(packed, "bias", "float");
+}
+
+Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request, const Matmul& p) {
+  TIMCL_TRY(CheckConstantFloats(op, request));
+  if (p.n < 16) return Refuse(to_string(p.n) + " columns are less than one vector");
+  if (p.weights_are_rows && p.m < 4) return Refuse(to_string(p.m) + " rows are too few");
+  if (p.k * p.channels < 1024) return Refuse("too small to be worth packing");
   if ((p.channels + PackedWidth(p, request.caps)) * p.k > std::numeric_limits<int32_t>::max())
-    return refuse("more than 2^31 - 1 packed weights");
+    return Refuse("more than 2^31 - 1 packed weights");
   return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
 
@@ -166,8 +179,8 @@ Result<Launches> TileLaunch(const OpView& op, const KernelRequest& request, cons
   KernelSpec spec;
   spec.source = "matmul_tile.cl";
   spec.entry = "matmul_tile";
-  spec.operands = {In(0, "X"), Pack(op.in(1), p.channels, p.k, p.stride, width, "W"),
-                   Pack(op.in(2), p.channels, 1, 1, width, "bias"), Out(0, "Y")};
+  spec.operands = {In(0, "X"), PackRows(op, p, width),
+                   PackedBias(op, p.channels, p.channels, width), Out(0, "Y")};
   spec.sizes = {{"M", p.m}, {"N", p.n}, {"K", p.k}};
   spec.defines = {{"A_PACKED", p.weights_are_rows},
                   {"NARROW", narrow},
@@ -239,8 +252,12 @@ TensorType ByChannel(DataType dtype, const CaseForm& f) {
 
 }  // namespace
 
-void FormCases(CaseMaker& make, const CaseForm& f) {
+void FloatCase(CaseMaker& make, const CaseForm& f) {
   AddCase(make, f, F32(), F32(), F32(), true, DataType::FLOAT32, f.note);
+}
+
+void FormCases(CaseMaker& make, const CaseForm& f) {
+  FloatCase(make, f);
   AddCase(make, f, X8(), W8(), Y8(), true, DataType::INT32, f.note);
   AddCase(make, f, XI8(), ByChannel(DataType::INT8, f), YI8(), true, DataType::INT32, f.note);
 }

@@ -86,7 +86,7 @@ TEST(ConvolutionForms, KernelsCanBeLeftOut) {
   wishes.without = {"winograd", "stem"};
   const std::string text = Chosen(wishes);
   EXPECT_THAT(text, ::testing::HasSubstr("#4 Conv2d 'blocks'"));
-  EXPECT_THAT(text, ::testing::HasSubstr("#0 Conv2d 'general' (%0, %1) -> %7 + Relu\nplain -> "
+  EXPECT_THAT(text, ::testing::HasSubstr("#0 Conv2d 'window' (%0, %1) -> %7 + Relu\nplain -> "
                                          "blocked %7\n"));
 }
 
@@ -135,7 +135,7 @@ TEST(ConvolutionForms, AllChoicesAgree) {
     EXPECT_EQ(kernels.count("winograd"), without.empty() || without == "blocks" ? 1u : 0u);
     EXPECT_EQ(kernels.count("stem"), without.find("stem") == std::string::npos ? 1u : 0u);
   }
-  for (const std::string first : {"general", "blocks"}) {
+  for (const std::string first : {"general", "window", "blocks"}) {
     kernels.clear();
     compare(run({device}, {{"first_kernels", first}}, &kernels));
     EXPECT_GE(kernels.count(first), 1u) << first;

@@ -260,8 +260,8 @@ TEST(Fusion, AConstantOfOneNumber) {
   }
 }
 
-/// Whether register tiles of float32 accept the case.
-bool ServedByTiles(const NamedCase& named) {
+/// Whether this kernel with register tiles of float32 accepts the case.
+bool ServedByTiles(const NamedCase& named, std::string_view kernel) {
   TestGraph graph;
   std::vector<int> inputs;
   for (const CaseTensor& t : named.c.inputs) {
@@ -279,7 +279,7 @@ bool ServedByTiles(const NamedCase& named) {
     return false;
   const KernelList& kernels = named.def->kernels;
   return std::any_of(kernels.begin(), kernels.end(), [&](const KernelCandidate& candidate) {
-    return std::string_view(candidate.name) == "tile" &&
+    return candidate.name == kernel &&
            opencl::AskKernel(candidate, graph.graph().view(node), caps).ok();
   });
 }
@@ -293,12 +293,14 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
   std::vector<int> results;
   std::vector<std::string> lines;
   const OpDef& sub = *Registry().Find("Sub");
-  for (const char* name : {"Conv2d", "FullyConnected"}) {
+  constexpr std::pair<const char*, const char*> kServed[] = {
+      {"Conv2d", "tile"}, {"FullyConnected", "tile"}, {"Conv1d", "window"}, {"DeConv2d", "window"}};
+  for (const auto& [name, kernel] : kServed) {
     for (const NamedCase& named : CasesOf(*Registry().Find(name))) {
       bool floats = named.c.outputs[0].dtype == DataType::FLOAT32 && !named.c.bench;
       for (const CaseTensor& t : named.c.inputs)
         floats = floats && (t.type.dtype == DataType::FLOAT32 || t.type.dtype == DataType::UNKNOWN);
-      if (!floats || !ServedByTiles(named)) continue;
+      if (!floats || !ServedByTiles(named, kernel)) continue;
       for (TestGraph* g : {&fused, &unfused}) {
         std::vector<int> inputs;
         for (const CaseTensor& t : named.c.inputs) {

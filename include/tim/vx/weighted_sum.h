@@ -48,6 +48,13 @@ TIMCL_API std::vector<Define> SumDefines(const OpView& op, int64_t terms);
 /// The operands X, W, B (if bound), M (multipliers, if integers), Y.
 TIMCL_API std::vector<Operand> SumOperands(const OpView& op, int64_t channels);
 
+/// kUnsupported unless register tiles pay, tensors are float32 or float16, and weights and bias
+/// constant.
+TIMCL_API Status CheckConstantFloats(const OpView& op, const KernelRequest& request);
+/// The constant bias, or zeros: `channels` numbers, each `group` of them padded with zeros to whole
+/// tiles of `width`.
+TIMCL_API Operand PackedBias(const OpView& op, int64_t channels, int64_t group, int64_t width);
+
 /// A matrix product over constant float32 or float16 weights by matmul_tile.cl: `channels` rows of
 /// `terms` weights, `stride` apart.
 struct Matmul {
@@ -110,6 +117,8 @@ struct CaseForm {
 };
 /// A case of that form in float32, one in uint8, one in int8 with a weight per channel.
 TIMCL_API void FormCases(CaseMaker& make, const CaseForm& form);
+/// The one in float32: around the edges of register tiles.
+TIMCL_API void FloatCase(CaseMaker& make, const CaseForm& form);
 /// Cases of that form in all types. `brief`: those alone in which one form's code differs from
 /// another's.
 TIMCL_API void TypeCases(CaseMaker& make, const CaseForm& form, bool brief = false);
@@ -150,6 +159,13 @@ TIMCL_API Convolution TransposedConvolution(const OpView& op, int64_t out_channe
 /// kInvalidArgument unless `group` is 1 or the number of output channels and of input channels, and
 /// the channels of a per-channel kernel lie where the output channels do.
 TIMCL_API Status CheckTransposed(const OpView& op, const Convolution& c, int64_t group);
+/// Results along W, H, D.
+inline std::array<int64_t, 3> PositionsOf(const OpView& op) {
+  const Shape& y = op.out(0).shape();
+  std::array<int64_t, 3> n = {1, 1, 1};
+  for (size_t d = 0; d + 2 < y.rank(); ++d) n[d] = y[d];
+  return n;
+}
 /// The positions of a transposed window.
 TIMCL_API int64_t TransposedOut(const Window& w, int64_t output_padding);
 /// A front pad (PadType::SAME): half of what a declared extent cuts off a window without pads.
@@ -164,6 +180,11 @@ TIMCL_API Status ConvolutionReference(const OpView& op, const Convolution& c,
 TIMCL_API Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
 TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const KernelRequest& request,
+                                        const Convolution& c);
+/// Register tiles over any window, groups, transposed ones: fp32 with constant weights.
+TIMCL_API Result<KernelOffer> AcceptsWindow(const OpView& op, const KernelRequest& request,
+                                            const Convolution& c);
+TIMCL_API Result<Launches> WindowLaunch(const OpView& op, const KernelRequest& request,
                                         const Convolution& c);
 TIMCL_API Result<Launches> ConvolutionLaunch(const OpView& op, const KernelRequest& request,
                                              const Convolution& c);
@@ -350,11 +371,14 @@ struct ConvolutionOp {
     return {name, Accepts<kAccepts>, Make<kMake>, {}, false, in, kBlocked};
   }
   static constexpr KernelCandidate kKernels[] = {
-      {"tile", AcceptsTile, Tile}, {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+      {"tile", AcceptsTile, Tile},
+      {"window", Accepts<AcceptsWindow>, Make<WindowLaunch>},
+      {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
   /// Of ops in two dimensions.
   static constexpr KernelCandidate kPlaneKernels[] = {
       kKernels[0],
       kKernels[1],
+      kKernels[2],
       {"depthwise",
        Accepts<AcceptsDepthwise>,
        Make<DepthwiseLaunch>,
