@@ -1,4 +1,4 @@
-// Where passes find what tim/vx/fold_rule.h lets operators say.
+// Where passes find the operators that tim/vx/fold_rule.h lets op files add.
 #ifndef TIMCL_IR_FOLD_RULES_H_
 #define TIMCL_IR_FOLD_RULES_H_
 
@@ -9,9 +9,6 @@
 #include "tim/vx/fold_rule.h"
 
 namespace tim::vx {
-
-/// The rule that AddFoldRule was given for this definition; null: there is none.
-const FoldRule* FoldRuleOf(const OpDef& def);
 
 /// What AddInternalOp was given, the same object each time; null: there is none of the name.
 std::shared_ptr<const OpDef> InternalOp(std::string_view name);

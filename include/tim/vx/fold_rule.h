@@ -85,6 +85,8 @@ struct FoldRule {
 /// must live as long as the program, or until another one takes its place. In the body of
 /// TIMCL_OPS.
 TIMCL_API void AddFoldRule(const OpDef& def, const FoldRule* rule);
+/// The rule that AddFoldRule was given for this definition; null: there is none.
+TIMCL_API const FoldRule* FoldRuleOf(const OpDef& def);
 
 /// An operator that only passes put into graphs: no program can name it. In the body of TIMCL_OPS.
 TIMCL_API void AddInternalOp(const OpDef& def);

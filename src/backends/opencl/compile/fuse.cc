@@ -8,7 +8,7 @@
 
 #include "backends/opencl/compile/unit.h"
 #include "base/quant.h"
-#include "ir/fold_rules.h"
+#include "tim/vx/fold_rule.h"
 
 namespace tim::vx::opencl {
 namespace {
