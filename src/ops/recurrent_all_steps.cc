@@ -15,6 +15,10 @@ constexpr int64_t kLanes = 16;  // units of a block
 
 size_t Index(const Part& p) { return static_cast<size_t>(p.input); }
 bool IsByte(DataType t) { return t == DataType::INT8 || t == DataType::UINT8; }
+/// VSTORE stores it.
+bool StoresLanes(const TensorType& t) {
+  return t.dtype == DataType::FLOAT32 || (IsByte(t.dtype) && t.quantized() && !t.per_channel());
+}
 
 /// The zero point of a type in bytes with sign, or more than they reach.
 int32_t ZeroPoint(const TensorType& t) {
@@ -325,8 +329,8 @@ class Layer {
          {std::pair(&p_.output, "Y"), std::pair(&p_.h_out, "YH"), std::pair(&p_.c_out, "YC")}) {
       if (to->present()) spec.operands.push_back(Out(static_cast<size_t>(to->index), name));
     }
-    const DataType stored = op_.out(static_cast<size_t>(p_.output.index)).dtype();
-    const bool lanes = p_.output.index == 0 && (stored == DataType::FLOAT32 || IsByte(stored));
+    const TensorType stored = op_.out(static_cast<size_t>(p_.output.index)).type();
+    const bool lanes = p_.output.index == 0 && StoresLanes(stored);
     const int64_t row = p_.features, batch_rows = bytes ? 2 : 4;
     const int64_t together = p_.batch == 1 ? 1 : batch_rows;
     // As many sums as hide the latency of an addition.
@@ -359,9 +363,9 @@ class Layer {
                     {"HAS_SC", p_.c.present()},
                     {"HAS_YH", p_.h_out.present()},
                     {"HAS_YC", p_.c_out.present()},
-                    {"STORES", lanes                         ? 2
-                               : stored == DataType::FLOAT32 ? 1
-                                                             : 0},
+                    {"STORES", lanes                               ? 2
+                               : stored.dtype == DataType::FLOAT32 ? 1
+                                                                   : 0},
                     {"ROWS", together},
                     {"CHAINS", chains},
                     {"ACTIVATION", static_cast<int>(p_.activation)},
@@ -418,9 +422,8 @@ Result<KernelOffer> AcceptsAllSteps(const OpView& op, const KernelRequest& reque
   if (!request.caps.register_tiles_pay)
     return Status::Error(Code::kUnsupported, "register tiles do not pay on this device");
   for (const Pass& p : passes) TIMCL_TRY(Layer(op, p, request.caps).Check());
-  const DataType stored = op.out(0).dtype();
-  return KernelOffer{stored == DataType::FLOAT32 || IsByte(stored) ? KernelSpec::Epilogue::kLanes
-                                                                   : KernelSpec::Epilogue::kNone};
+  return KernelOffer{StoresLanes(op.out(0).type()) ? KernelSpec::Epilogue::kLanes
+                                                   : KernelSpec::Epilogue::kNone};
 }
 
 Result<Launches> MakeAllSteps(const OpView& op, const KernelRequest& request,
