@@ -162,10 +162,10 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
       const int at = (z * TQ + first + q) * DV + column, begin = max(own - column, 0);
       const float* const sum = sums + q * wide + c;
       if (begin == 0) {
-        STORE16(EPILOGUE16(at, GET(sum) * factor), Y + at);
+        VSTORE(Y, at, GET(sum) * factor);
       } else {
 #pragma nounroll
-        for (int l = begin; l < 16; ++l) Y[at + l] = EPILOGUE(at + l, sum[l] * factor);
+        for (int l = begin; l < 16; ++l) STORE(Y, at + l, sum[l] * factor);
       }
     }
   }

@@ -170,9 +170,9 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
       const float* v = line + r * wide;
       int i = 0;
       for (; i + 16 <= run; i += 16)
-        STORE16(EPILOGUE16(at + i, LOAD16(AS_GLOBAL(v) + i)), Y + at + i);
+        VSTORE(Y, at + i, LOAD16(AS_GLOBAL(v) + i));
 #pragma nounroll
-      for (; i < run; ++i) Y[at + i] = EPILOGUE(at + i, v[i]);
+      for (; i < run; ++i) STORE(Y, at + i, v[i]);
     }
   }
 }
