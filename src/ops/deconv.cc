@@ -128,6 +128,7 @@ void Cases(CaseMaker& make) {
   a.oc_count = 11, a.group = 11;
   edge({19, 5, 11, 2}, {3, 3, 1, 11}, "tiles, depthwise");
   a = {};
+  edge({7, 5, 48, 2}, {1, 1, 48, 32}, "one cell");
   a.stride = {2, 2};
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3, "types"});
   a.pad = {1, 1, 1, 1};

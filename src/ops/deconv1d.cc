@@ -95,6 +95,7 @@ void Cases(CaseMaker& make) {
     }
   }
   a = {};
+  weighted_sum::FloatCase(make, {MakeAttrs(a), {37, 48, 2}, {1, 48, 32}, 32, 2, "one cell"});
   a.stride = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 2, 2}, {3, 2, 5}, 5, 2, "types"});
   a.pad = {1, 1};

@@ -79,6 +79,7 @@ void Cases(CaseMaker& make) {
         make, {MakeAttrs(a), {101, 12, 2}, {3, 12 / group, 18}, 18, 2, "tiles of each group"});
   }
   a = {};
+  weighted_sum::FloatCase(make, {MakeAttrs(a), {37, 48, 2}, {1, 48, 32}, 32, 2, "one group"});
   a.group = 2;
   a.padding = PadType::SAME;
   add(a, {20, 4, 1}, {4, 2, 6}, "same, undeclared: fewer positions");

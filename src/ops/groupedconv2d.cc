@@ -68,6 +68,8 @@ void Cases(CaseMaker& make) {
   add(a, {9, 5, 4, 1}, {3, 3, 1, 8}, "explicit pads, dilation 0");
   a = {};
   a.pad = {1, 1, 1, 1};
+  weighted_sum::FloatCase(make,
+                          {MakeAttrs(a), {30, 29, 32, 1}, {3, 3, 32, 32}, 32, 3, "one group, 3x3"});
   a.group = 4;
   for (int64_t channels : {1, 3, 4, 6, 8, 9}) {
     weighted_sum::FloatCase(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "support/conformance.h"
@@ -208,6 +209,39 @@ TEST(DeclaredTypes, WhatIsListedIsAcceptedAndAllElseIsRefused) {
     EXPECT_GT(refused, 0u) << def->name;
     if (HasFailure()) return;
   }
+}
+
+/// Conformance runs each candidate that accepts a case. One that accepts none, on whatever device,
+/// would never be tested.
+TEST(Kernels, EachCandidateTakesACase) {
+  DeviceCaps dot;
+  dot.is_cpu = dot.shared_memory = dot.register_tiles_pay = true;
+  dot.compute_units = 2;
+  DeviceCaps tiles = dot;
+  dot.dot_product_u8s8 = dot.dot_product_bf16 = true;
+  size_t candidates = 0;
+  for (const auto& def : RunnableOps(Builtin())) {
+    std::set<std::string> idle;
+    for (const KernelCandidate& candidate : def->kernels) idle.insert(candidate.name);
+    candidates += idle.size();
+    for (const conformance::NamedCase& named : conformance::CasesOf(*def)) {
+      if (named.c.bench || idle.empty()) continue;
+      conformance::TestGraph graph;
+      const int node = conformance::AddCaseOverZeros(named, &graph);
+      if (node < 0) continue;
+      const OpView op = graph.graph().view(node);
+      for (const KernelCandidate& candidate : def->kernels) {
+        if (idle.count(candidate.name) == 0) continue;
+        for (const DeviceCaps& caps : {dot, tiles, DeviceCaps()}) {
+          if (candidate.accepts == nullptr ||
+              candidate.accepts(op, {caps, candidate.in, candidate.out, candidate.bf16}).ok())
+            idle.erase(candidate.name);
+        }
+      }
+    }
+    EXPECT_THAT(idle, ::testing::IsEmpty()) << def->name;
+  }
+  EXPECT_GT(candidates, 200u);
 }
 
 TEST(Attributes, EnumeratorsGoByNameAndMustExist) {
