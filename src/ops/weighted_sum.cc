@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "tim/vx/float16.h"
 #include "tim/vx/matrix_product.h"
 
 namespace tim::vx::weighted_sum {
@@ -129,10 +130,11 @@ int64_t PackedWidth(const Matmul& p, const DeviceCaps& caps) {
 
 /// The weights as [ceil(channels / width)][terms][width], padded with zeros.
 Operand PackRows(const OpView& op, const Matmul& p, int64_t width) {
-  const auto pack = [data = op.in(1).data_as<float>(), p, width](float* to) {
+  const RealValues values(op.in(1).data(), op.in(1).dtype());
+  const auto pack = [=](float* to) {
     for (int64_t c = 0; c < p.channels; ++c) {
       for (int64_t k = 0; k < p.k; ++k)
-        to[(c / width * p.k + k) * width + c % width] = data[c * p.stride + k];
+        to[(c / width * p.k + k) * width + c % width] = values[c * p.stride + k];
     }
   };
   return PackedData<float>(DivideUp(p.channels, width) * p.k * width, "W", "float", pack);
