@@ -341,31 +341,24 @@ Spread SpreadOf(std::vector<double> times) {
 }
 
 /// The longest of 10,000 Runs that follow a compile, against their median: what is still built or
-/// allocated then shows. Pieces of plain arithmetic as long as a Run take turns with them, a
-/// hundred each: "machine" is what neighbours and the system do to those.
+/// allocated then shows. Pieces of plain arithmetic as long as a Run come after them: "machine" is
+/// what neighbours and the system do to those.
 nlohmann::json Steady(Graph& graph) {
-  constexpr size_t kTurn = 100;
   std::vector<double> times(10000), spins(times.size());
-  int64_t rounds = 0;  // that take as long as a Run
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);
-  for (size_t first = 0; first < times.size(); first += kTurn) {
-    for (size_t i = first; i < first + kTurn; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      if (!graph.Run()) return {{"error", graph.LastStatus().message()}};
-      times[i] = Milliseconds(start);
-    }
-    if (rounds == 0) {
-      constexpr int64_t kTrial = 20000;
-      double trial = Spin(kTrial);
-      for (int i = 0; i < 9; ++i) trial = std::min(trial, Spin(kTrial));
-      const std::vector<double> runs(times.begin(), times.begin() + kTurn);
-      rounds = static_cast<int64_t>(kTrial * SpreadOf(runs).median_us / 1e3 / trial);
-    }
-    for (size_t i = first; i < first + kTurn; ++i) spins[i] = Spin(rounds);
+  for (double& time : times) {
+    const auto start = std::chrono::steady_clock::now();
+    if (!graph.Run()) return {{"error", graph.LastStatus().message()}};
+    time = Milliseconds(start);
   }
   getrusage(RUSAGE_SELF, &after);
   const Spread runs = SpreadOf(times);
+  constexpr int64_t kTrial = 20000;
+  double trial = Spin(kTrial);
+  for (int i = 0; i < 9; ++i) trial = std::min(trial, Spin(kTrial));
+  const auto rounds = static_cast<int64_t>(kTrial * runs.median_us / 1e3 / trial);
+  for (double& spin : spins) spin = Spin(rounds);
   return {{"longest/median", runs.ratio()},
           {"longest_us", runs.longest_us},
           {"longest_at", runs.longest_at},
