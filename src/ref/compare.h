@@ -46,8 +46,9 @@ void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, voi
 /// What a candidate may differ by: of its own, shared_ulp and bf16 count.
 inline Tolerance ToleranceOf(const KernelCandidate& candidate, Tolerance tolerance,
                              std::vector<double>* magnitudes) {
-  // Two roundings by up to 2^-9 make (1 + 2^-9)^2 of a product; an ulp is at least 2^-24.
-  if (candidate.bf16) tolerance.ulp += 0x1p16 + 0x1p6;
+  // bfloat16 has 8 significant bits, so two roundings by up to 2^-8 make (1 + 2^-8)^2 of a product;
+  // an ulp is at least 2^-24.
+  if (candidate.bf16) tolerance.ulp += 0x1p17 + 0x1p8;
   if (candidate.shared_ulp == 0) return tolerance;
   tolerance.ulp = candidate.shared_ulp;
   double largest = 0;

@@ -321,7 +321,7 @@ struct KernelCandidate {
   /// the largest sum of magnitudes are allowed. 0: they do not.
   double shared_ulp = 0;
   /// Rounds the factors of float32 products to bfloat16, and sums in float32. Asked in relaxed mode
-  /// alone; may differ by 2^-8 of a sum of magnitudes more than Tolerance::sum allows.
+  /// alone; may differ by 2^-7 of a sum of magnitudes more than Tolerance::sum allows.
   bool bf16 = false;
 };
 
