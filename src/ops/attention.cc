@@ -38,21 +38,6 @@ Extents ExtentsOf(const OpView& op) {
   return e;
 }
 
-/// For each batch, where the matrices of a tensor begin.
-std::vector<int64_t> Starts(const Shape& t, const Shape& batch) {
-  std::vector<int64_t> starts = {0};
-  int64_t step = t.dim(0) * t.dim(1);
-  for (size_t i = 0; i < batch.rank(); ++i) {
-    const size_t before = starts.size();
-    for (int64_t n = 1; n < batch[i]; ++n) {
-      for (size_t k = 0; k < before; ++k)
-        starts.push_back(starts[k] + (t.dim(i + 2) == 1 ? 0 : n * step));
-    }
-    step *= t.dim(i + 2);
-  }
-  return starts;
-}
-
 Status Verify(const OpView& op) {
   for (const size_t i : {0, 1, 2}) TIMCL_TRY(op.CheckRank(i, 2, 64));
   const Extents e = ExtentsOf(op);
@@ -123,7 +108,7 @@ Result<Launches> Tiles(const OpView& op, const KernelRequest& request) {
   const int form = !mask.present() ? 0 : mask.shape().dim(1) == 1 ? 1 : 2;
   std::vector<std::vector<int64_t>> starts;
   for (const size_t i : {0, 1, 2, 3})
-    starts.push_back(Starts(mask.present() || i < 3 ? op.in(i).shape() : Shape(), e.batch));
+    starts.push_back(MatrixStarts(mask.present() || i < 3 ? op.in(i).shape() : Shape(), e.batch));
   std::vector<int32_t> table;
   const auto batches = static_cast<int64_t>(starts[0].size());
   for (size_t z = 0; z < starts[0].size(); ++z) {

@@ -57,20 +57,9 @@ struct Offsets {
 Offsets OffsetsOf(const OpView& op) {
   const Shape &a = op.in(0).shape(), &b = op.in(1).shape();
   Offsets o;
-  o.a = o.b = {0};
-  int64_t step_a = a.dim(0) * a.dim(1), step_b = b.dim(0) * b.dim(1);
-  for (size_t d = 2; d < std::max(a.rank(), b.rank()); ++d) {
-    const int64_t n = std::max(a.dim(d), b.dim(d));
-    o.batch.push_back(n);
-    const size_t before = o.a.size();
-    for (int64_t i = 1; i < n; ++i) {
-      for (size_t k = 0; k < before; ++k) {
-        o.a.push_back(o.a[k] + (a.dim(d) == 1 ? 0 : i * step_a));
-        o.b.push_back(o.b[k] + (b.dim(d) == 1 ? 0 : i * step_b));
-      }
-    }
-    step_a *= a.dim(d), step_b *= b.dim(d);
-  }
+  for (size_t d = 2; d < std::max(a.rank(), b.rank()); ++d)
+    o.batch.push_back(std::max(a.dim(d), b.dim(d)));
+  o.a = MatrixStarts(a, o.batch), o.b = MatrixStarts(b, o.batch);
   return o;
 }
 

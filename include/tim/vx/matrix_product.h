@@ -27,6 +27,22 @@ struct MatrixTile {
 /// walked through for m rows.
 TIMCL_API int64_t BlocksOfTerms(int64_t m, int64_t terms);
 
+/// Where the matrices of a tensor, its two fastest dimensions, begin for each of the batches that
+/// it broadcasts to.
+inline std::vector<int64_t> MatrixStarts(const Shape& t, const Shape& batch) {
+  std::vector<int64_t> starts = {0};
+  int64_t step = t.dim(0) * t.dim(1);
+  for (size_t i = 0; i < batch.rank(); ++i) {
+    const size_t before = starts.size();
+    for (int64_t n = 1; n < batch[i]; ++n) {
+      for (size_t k = 0; k < before; ++k)
+        starts.push_back(starts[k] + (t.dim(i + 2) == 1 ? 0 : n * step));
+    }
+    step *= t.dim(i + 2);
+  }
+  return starts;
+}
+
 /// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n]: input 0 times input 1 into output 0.
 /// A[m][k] lies at m * a_m + k * a_k, one of which is 1, and B[k][n] at k * b_k + n * b_n likewise.
 struct MatrixProduct {
