@@ -594,12 +594,14 @@ void Start(benchmark::State& state, const std::string& name, bool warm) {
 }
 
 /// The command "steady" of a process that compiled with empty caches. The driver's threads are not
-/// bound to cores there, as in any program that does not ask for it: one that is and helps the
-/// caller's thread may meet it on its core, 4 ms at a time, until the system moves the caller.
-void SteadyRow(benchmark::State& state, const std::string& name) {
+/// bound to cores there, as in any program that does not ask for it. `alone`: the driver has one
+/// thread, so that nobody helps the caller's, and the system has a core for what else it does.
+void SteadyRow(benchmark::State& state, const std::string& name, bool alone) {
   for (auto _ : state) {
     const CacheFolder folder;
-    const auto answers = AskProcess(folder.Environment() + " POCL_AFFINITY=0", name, "steady");
+    std::string environment = folder.Environment() + " POCL_AFFINITY=0";
+    if (alone) environment += " POCL_MAX_PTHREAD_COUNT=1";
+    const auto answers = AskProcess(environment, name, "steady");
     if (answers.size() < 2 || !answers[1].contains("longest/median"))
       return state.SkipWithError("no answer from another process");
     for (const auto& [counter, value] : answers[1].items()) state.counters[counter] = value;
@@ -722,10 +724,15 @@ int main(int argc, char** argv) {
           ->Unit(benchmark::kMicrosecond);
     }
   }
-  benchmark::RegisterBenchmark("lenet/f32/10000_runs_after_compile", SteadyRow, "lenet")
-      ->Iterations(1)
-      ->UseRealTime()
-      ->Unit(benchmark::kMillisecond);
+  for (const auto& [name, alone] :
+       {std::pair("lenet", false), std::pair("lenet", true), std::pair("mobilenet_v2", false)}) {
+    const std::string row =
+        std::string(name) + "/f32/10000_runs_after_compile" + (alone ? "_alone" : "");
+    benchmark::RegisterBenchmark(row.c_str(), SteadyRow, name, alone)
+        ->Iterations(1)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  }
   for (const bool warm : {false, true}) {
     benchmark::RegisterBenchmark(
         warm ? "mobilenet_v2/f32/start_warm" : "mobilenet_v2/f32/start_cold", Start, "mobilenet_v2",

@@ -46,24 +46,32 @@ constexpr const char* kAlone = "  timcl_walk(memory, step, steps);\n";
 constexpr const char* kShared =
     "  timcl_walk(memory, step, steps, counters);\n"
     "  timcl_end(counters + steps * COUNTERS, steps);\n";
+/// A Run that is taken up again walks over all steps once more: the shares of those before are all
+/// claimed and done.
 constexpr const char* kHelped = R"(
-  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED], counters[PRESENT] != 0, 0, 0};
-  if (turn.shared) {
+  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED], counters[PRESENT] != 0, 0, counters,
+                       counters[MOST_TURNS], 0};
+  counters[CALLERS_CORE] = timcl_core();
+  if (counters[PAUSED]) {
+    --turn.run;
+    turn.shared = 1;
+  } else if (turn.shared) {
     timcl_fence();
     counters[POSTED] = turn.run + 1;
   }
   timcl_walk(memory, step, steps, &turn);
-  if (turn.late) ++counters[LATE_RUNS];
+  counters[LATE_RUNS] += turn.late;
+  counters[PAUSED] = turn.late;
 )";
 constexpr const char* kHelper = R"(
-  timcl_turn_t turn = {counters + CONTROLS, 0, 1, 1, 0};
-  atomic_inc(counters + PRESENT);
+  timcl_turn_t turn = {counters + CONTROLS, 0, 1, 1, counters, counters[MOST_TURNS], 0};
+  const bool enough = atomic_inc(counters + PRESENT) + 1 >= WORKERS;
   uint seen = counters[POSTED];
-  const int most_idle = counters[PATIENCE];
+  const int most_idle = enough ? 0 : counters[PATIENCE];
   for (int runs = 0, idle = 0; runs < MOST_RUNS && idle < most_idle; ++idle) {
     const uint posted = counters[POSTED];
     timcl_fence();
-    if (counters[STOP]) break;
+    if (counters[STOP] || timcl_in_the_way(turn.side, counters)) break;
     if (posted == seen) {
       RELAX;
       continue;
@@ -72,6 +80,7 @@ constexpr const char* kHelper = R"(
     turn.run = posted - 1;
     turn.counters = counters + CONTROLS;
     timcl_walk(memory, step, steps, &turn);
+    if (turn.late) break;  // the caller may want this very core
     ++runs;
     idle = 0;
   }
@@ -155,7 +164,21 @@ static void timcl_end(volatile global int* counters, int steps) {
 }
 )";
 constexpr const char* kTurn = R"(
-#define LATE 4000         // turns of waiting for a helper
+// The core that runs this, counted from 1, as Linux tells it; 0: not known.
+static uint timcl_core(void) {
+#ifdef __x86_64__
+  uint core;
+  __asm__ volatile("rdtscp" : "=c"(core) : : "rax", "rdx");
+  return (core & 0xfff) + 1;
+#else
+  return 0;
+#endif
+}
+// A helper on the caller's core: that one does not get on before its time is up.
+static bool timcl_in_the_way(int side, volatile global const uint* counters) {
+  const uint caller = side && !counters[ANY_CORE] ? counters[CALLERS_CORE] : 0;
+  return caller != 0 && caller == timcl_core();
+}
 // Taking part in a Run. Counters of claimed shares and of those that each side has done only grow,
 // and stand at multiples of what a Run has: who comes late finds that all shares of its Run are
 // claimed, and done.
@@ -164,7 +187,9 @@ typedef struct {
   uint run;
   int shared;  // 0: there is nobody else, and counters stand still
   int side;    // 0 the caller's, 1 the helpers'
-  int late;    // somebody was
+  volatile global const uint* controls;
+  int most_turns;  // of waiting for the other side
+  int late;    // the other side has kept this one waiting for long, which leaves the Run
 } timcl_turn_t;
 // The next share that nobody has; false: there is none. What is too little for two is the caller's.
 static bool timcl_claim(const timcl_turn_t* turn, uint shares, uint* share) {
@@ -183,14 +208,19 @@ static void timcl_done(const timcl_turn_t* turn) {
   timcl_fence();
   if (turn->shared) atomic_inc(turn->counters + (1 + turn->side) * LINE);
 }
-// Waits until all shares of the step are done.
+// Waits until all shares of the step are done, but not for long: another thread may be on the core
+// of who is to do them, this very one even.
 static void timcl_await(timcl_turn_t* turn, uint shares) {
   if (!turn->shared) return;
   const uint all = (turn->run + 1) * shares;
-  int turns = 0;
-  for (; (int)(turn->counters[LINE] + turn->counters[2 * LINE] - all) < 0; ++turns) RELAX;
+  for (int turns = 0; (int)(turn->counters[LINE] + turn->counters[2 * LINE] - all) < 0; ++turns) {
+    if (turns == turn->most_turns || timcl_in_the_way(turn->side, turn->controls)) {
+      turn->late = 1;
+      return;
+    }
+    RELAX;
+  }
   timcl_fence();
-  if (turns > LATE) turn->late = 1;
   turn->counters += 3 * LINE;
 }
 )";
@@ -230,6 +260,7 @@ constexpr Form kWithHelpers = {.body = kHelped,
                                .counters = ", volatile global uint* counters",
                                .parameter = ", timcl_turn_t* turn",
                                .argument = ", turn",
+                               .next = "    if (turn->late) return;\n",
                                .counter_bytes = 3 * kHelperLine,
                                .more_counter_bytes = Helpers::kControls * kHelperLine,
                                .least_steps = 1};
@@ -296,7 +327,8 @@ class Joiner {
       PartitionPlan helpers = plan_;
       SetProgram(kernel_dir, kHelper, &helpers);
       helpers.launches[0].kernel = "helpers";
-      helpers.launches[0].global[0] = workers_ - 1;
+      // One more than are to stay, as one may come to the caller's core, and leaves at once then.
+      helpers.launches[0].global[0] = workers_;
       helpers.zero_persistent = false;  // that is the caller's to do
       plan_.helpers = std::make_shared<PartitionPlan>(std::move(helpers));
     }
@@ -520,11 +552,17 @@ class Joiner {
     if (!helped_) return "";
     text += fmt::format("#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
                         Helpers::kLine, workers_);
-    const std::pair<const char*, Helpers::Control> all[] = {
-        {"POSTED", Helpers::kPosted},     {"PRESENT", Helpers::kPresent},
-        {"STOP", Helpers::kStop},         {"LEFT", Helpers::kLeft},
-        {"PATIENCE", Helpers::kPatience}, {"LATE_RUNS", Helpers::kLate},
-        {"CONTROLS", Helpers::kControls}};
+    const std::pair<const char*, Helpers::Control> all[] = {{"POSTED", Helpers::kPosted},
+                                                            {"PRESENT", Helpers::kPresent},
+                                                            {"STOP", Helpers::kStop},
+                                                            {"LEFT", Helpers::kLeft},
+                                                            {"PATIENCE", Helpers::kPatience},
+                                                            {"LATE_RUNS", Helpers::kLate},
+                                                            {"PAUSED", Helpers::kPaused},
+                                                            {"MOST_TURNS", Helpers::kMostTurns},
+                                                            {"CALLERS_CORE", Helpers::kCallersCore},
+                                                            {"ANY_CORE", Helpers::kAnyCore},
+                                                            {"CONTROLS", Helpers::kControls}};
     for (const auto& [name, line] : all)
       text += fmt::format("#define {} {}\n", name, line * Helpers::kLine);
     return text;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "base/log.h"
 
@@ -10,23 +11,45 @@ namespace tim::vx::opencl {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 /// Runs that begin so soon after the last one follow each other closely: a helper waits about as
 /// long for the next.
 constexpr auto kClose = 40us;
-/// How long a helper waits for the next Run, beside twice what one takes: it may come while one is
-/// under way without it. A turn of waiting takes 10 to 50 ns.
-constexpr uint32_t kWait = 60, kTurnsPerUs = 60;
+/// Microseconds that a helper waits for the next Run, beside twice what one takes: it may come
+/// while one is under way without it.
+constexpr uint32_t kWait = 60;
+/// Microseconds that one side waits for the other in the midst of a Run.
+constexpr uint32_t kMostWait = 40;
 /// Close Runs before helpers are launched after they were of no use again and again.
 constexpr uint32_t kManyRuns = 1 << 12;
 /// Shared Runs after which helpers are judged, and what a Run has to take at most with them.
 constexpr uint32_t kTrial = 32;
 constexpr double kOfUse = 0.97;
+/// Helpers that leave after fewer have come to the wrong core, say.
+constexpr uint32_t kFewRuns = 4;
 /// How often the caller may wait long for a helper, which another thread keeps from its work.
 constexpr uint32_t kLateTwice = 2;
 
 /// Callers that run a graph with helpers in their own threads, in the whole process.
 std::atomic<int> callers{0};
+
+/// Turns of waiting in a microsecond. One takes 10 to 80 ns, as the processor likes.
+uint32_t TurnsPerUs() {
+  static const uint32_t turns = [] {
+    constexpr int kTurns = 2000;
+    std::atomic<uint32_t> word = 0;
+    const auto start = Clock::now();
+    for (int i = 0; i < kTurns && word.load(std::memory_order_acquire) == 0; ++i) {
+#ifdef __x86_64__
+      __builtin_ia32_pause();
+#endif
+    }
+    const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    return static_cast<uint32_t>(std::clamp(kTurns / std::max(us, 1.0), 1.0, 1000.0));
+  }();
+  return turns;
+}
 
 }  // namespace
 
@@ -34,7 +57,7 @@ Helpers::Helpers(std::shared_ptr<Session> session, std::shared_ptr<const Partiti
                  const HelperRules& rules, BuiltPrograms programs)
     : session_(session),
       rules_(rules),
-      count_(static_cast<uint32_t>(plan->launches.at(0).global[0])),
+      groups_(static_cast<uint32_t>(plan->launches.at(0).global[0])),
       kernel_(std::move(session), plan, std::move(programs)) {}
 
 Helpers::~Helpers() {
@@ -62,13 +85,15 @@ Status Helpers::Prepare(const kernel::Io& io) {
   control_ = control;
   posted_ = Get(kPosted);
   late_ = Get(kLate);
+  Set(kMostTurns, TurnsPerUs() * kMostWait);
+  Set(kAnyCore, rules_.always);
   return Status();
 }
 
 void Helpers::Launch() {
   Set(kStop, 0);
   Set(kLeft, 0);
-  Set(kPatience, kTurnsPerUs * (kWait + 2 * rules_.work_us));
+  Set(kPatience, TurnsPerUs() * (kWait + 2 * rules_.work_us));
   shared_runs_ = 0;
   best_shared_ = 0;
   // Without helpers the Run is only slower.
@@ -93,8 +118,23 @@ void Helpers::BeforeRun() {
   // Nobody waits here. One that is still there when this Run is posted sees first that it is to
   // leave.
   if (launched_ && (!alone || kernel_.Moved())) Set(kStop, 1);
-  if (launched_ && Get(kLeft) == count_) SendAway();
+  if (launched_ && Get(kLeft) == groups_) {
+    SendAway();
+    if (shared_runs_ < kFewRuns && !rules_.always) TryLater();
+  }
   if (!launched_ && alone && close_runs_ >= wanted_runs_) Launch();
+}
+
+bool Helpers::Paused() const { return control_ != nullptr && Get(kPaused) != 0; }
+
+void Helpers::Pause(int times) {
+  // A thread that is kept from its work for some 0.5 ms may move to a core where nobody works.
+  constexpr int kYields = 8;
+  if (times < kYields) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(100us);
+  }
 }
 
 void Helpers::AfterRun() {

@@ -13,8 +13,11 @@ namespace tim::vx::opencl {
 /// To wake a thread up for a small graph takes longer than the graph. So helpers are launched once
 /// and stay for many Runs: each waits a moment for the next Run, and leaves when none comes. The
 /// caller waits for nobody to come, only for work that a helper has begun: alone it gets everything
-/// done. Helpers are launched when Runs follow each other closely, no other graph runs in its
-/// caller's thread, and they were of use the last time. Threads: one at a time.
+/// done. Where the system has put both on one core, each would wait for the other until its time is
+/// up, which is milliseconds: so a helper that finds itself there leaves, and a caller that waits
+/// for one pauses its Run and offers its core. Helpers are launched when Runs follow each other
+/// closely, no other graph runs in its caller's thread, and they were of use the last time.
+/// Threads: one at a time.
 class Helpers {
  public:
   /// `plan` has one launch, which reads and writes the `Control` at the start of the persistent
@@ -29,6 +32,10 @@ class Helpers {
   Status Prepare(const kernel::Io& io);
   /// Around each Run in the caller's thread.
   void BeforeRun();
+  /// Whether the Run stopped half-way, as a helper that has begun work does not get on.
+  bool Paused() const;
+  /// Offers it the caller's core. `times`: how often this Run was paused before.
+  static void Pause(int times);
   void AfterRun();
   /// Returns when no helper is left.
   void SendAway();
@@ -36,12 +43,16 @@ class Helpers {
   /// What the kernels and the host tell each other, each in lines of the cache of its own. The text
   /// of both kernels has the same numbers (compile/join.cc).
   enum Control : size_t {
-    kPosted,    // Runs that were shared; all counters of work stand at multiples of it
-    kPresent,   // helpers that are waiting for the next Run
-    kStop,      // not 0: helpers are to leave, whatever is posted after it
-    kLeft,      // helpers that have left
-    kPatience,  // turns that a helper waits for the next Run
-    kLate,      // how often the caller waited long for a helper
+    kPosted,       // Runs that were shared; all counters of work stand at multiples of it
+    kPresent,      // helpers that are waiting for the next Run
+    kStop,         // not 0: helpers are to leave, whatever is posted after it
+    kLeft,         // helpers that have left
+    kPatience,     // turns that a helper waits for the next Run
+    kLate,         // how often the caller waited long for a helper
+    kPaused,       // not 0: it gave up waiting, so the Run is to be taken up again
+    kMostTurns,    // that one side waits for the other
+    kCallersCore,  // counted from 1; 0: not known
+    kAnyCore,      // not 0: helpers may be on that one
     kControls
   };
   static constexpr size_t kLine = 32;  // of 32-bit numbers
@@ -58,7 +69,7 @@ class Helpers {
 
   const std::shared_ptr<Session> session_;
   const HelperRules rules_;
-  const uint32_t count_;  // of helpers
+  const uint32_t groups_;  // of work-items, one of which is not needed
   PartitionKernel kernel_;
   uint32_t* control_ = nullptr;
   bool launched_ = false, running_ = false;

@@ -39,9 +39,10 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   }
   Status Execute() override {
     if (resident_) return resident_->Execute();
-    if (helpers_) helpers_->BeforeRun();
-    const Status executed = joined_.Execute();
-    if (helpers_ && !executed.ok()) helpers_->AfterRun();
+    if (!helpers_) return joined_.Execute();
+    helpers_->BeforeRun();
+    const Status executed = ExecuteWithHelpers();
+    if (!executed.ok()) helpers_->AfterRun();
     return executed;
   }
   Status Wait() override {
@@ -70,6 +71,18 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   }
 
  private:
+  /// The Run is over when it returns: what is enqueued behind it may read what it computes.
+  Status ExecuteWithHelpers() {
+    TIMCL_TRY(joined_.Execute());
+    TIMCL_TRY(joined_.Wait());
+    for (int times = 0; helpers_->Paused(); ++times) {
+      Helpers::Pause(times);
+      TIMCL_TRY(joined_.Execute());
+      TIMCL_TRY(joined_.Wait());
+    }
+    return Status();
+  }
+
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<const PartitionPlan> separate_;
   const std::shared_ptr<ProgramCache> cache_;
