@@ -1,8 +1,9 @@
 // A float32 or (BF16 0) half matrix as float32 panels of WIDTH lines, padded with zeros: P[z][line / WIDTH][k][line % WIDTH]
 // is X[k * X_K + line * X_LINE] from T[z] on, for k < K. X_LINE is 1, or TURNED, X_K is 1 and WIDTH
-// a multiple of 16. One work-item makes TERMS terms of a panel.
+// a multiple of 16. One work-item makes TERMS terms of PANELS panels: of lines that lie side by side few
+// terms of many, so that it reads in a few streams, and many terms of one otherwise.
 // BF16 1: P[z][line / WIDTH][k / 2][line % WIDTH] are pairs of bfloat16 (bf16.clh), the first of
-// term k; an odd K is padded with zeros, TERMS and WIDTH are multiples of 32 and 16.
+// term k; an odd K is padded with zeros, WIDTH is a multiple of 16, TERMS of 2, of 32 where TURNED.
 #include "registers.clh"
 #include "tensor.clh"
 #if BF16
@@ -23,14 +24,15 @@ inline float16 FN(part16)(global const float* p, int count) {
 #endif
 
 // clang-format off
-TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(TERMS), SIZE(X_K), SIZE(X_LINE)) {
+TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(TERMS), SIZE(PANELS), SIZE(X_K), SIZE(X_LINE)) {
   // clang-format on
   const int begin = WORK_ITEM(0) * TERMS, end = min(K, begin + TERMS);
-  const int line = WORK_ITEM(1) * WIDTH, z = WORK_ITEM(2), panels = WORK_ITEMS(1);
-  const int lines = min(WIDTH, LINES - line);
+  const int z = WORK_ITEM(2), panels = (LINES + WIDTH - 1) / WIDTH, first = WORK_ITEM(1) * PANELS;
+  for (int panel = first; panel < min(first + PANELS, panels); ++panel) {
+  const int line = panel * WIDTH, lines = min(WIDTH, LINES - line);
 #if BF16
   global const float* x = X + T[z];
-  global int* to = P + ((z * panels + WORK_ITEM(1)) * ((K + 1) / 2)) * WIDTH;
+  global int* to = P + ((z * panels + panel) * ((K + 1) / 2)) * WIDTH;
 #if TURNED
   for (int j = 0; j < WIDTH; j += 16) {
     for (int k = begin; k < end; k += 32) {
@@ -57,10 +59,9 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
     }
   }
 #endif
-  return;
 #else
   const int x = T[z];
-  global float* to = P + ((z * panels + WORK_ITEM(1)) * K) * WIDTH;
+  global float* to = P + ((z * panels + panel) * K) * WIDTH;
 #if TURNED
   for (int j = 0; j < WIDTH; j += 16) {
     int from[16];
@@ -95,7 +96,7 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
       for (int j = 0; j < WIDTH; j += 16) PUT16(to + k * WIDTH + j, VLOAD(X, from + j));
 #endif
     }
-    return;
+    continue;
   }
   for (int k = begin; k < end; ++k) {
     for (int l = 0; l < WIDTH; ++l) {
@@ -104,4 +105,5 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
   }
 #endif
 #endif
+  }
 }

@@ -13,8 +13,8 @@
 // AHEAD: panels are prefetched. Without this the processor waits for memory half of the time where
 //   several rows share them; with a single row it costs more than it brings.
 // Rows past M read the last row of A, or the padding. Nothing outside of the operands is read.
-// Global size: ceil(M / ROWS), ceil(N / NR), batches. Rows come first, so that the columns of B
-// that consecutive work-items share stay in the cache.
+// Global size: ceil(M / ROWS), ceil(N / NR), batches, so that consecutive work-items share the
+// columns of B; COLUMNS_FIRST: ceil(N / NR), ceil(M / ROWS), batches, and they share rows of A.
 // BF16 1: A and B are pairs of bfloat16 (bf16.clh), and K counts them. A_FORM is 0, A rows of pairs
 //   that matrix_round.cl makes; B_FORM is 0 or 1.
 // HALF_PANELS 1, with B_FORM 0: B is half, which is converted to float as it is read.
@@ -76,8 +76,12 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
 #endif
 , Y_PARAMETER, SIZE(M), SIZE(N), SIZE(K), SIZE(ROWS), SIZE(BLOCK), SIZE(A_M), SIZE(A_K), SIZE(B_STEP)) {
   // clang-format on
-  const int first = WORK_ITEM(0) * ROWS, last = min(M, first + ROWS);
-  const int own = WORK_ITEM(1) * NR, z = WORK_ITEM(2);
+#if COLUMNS_FIRST
+  const int first = WORK_ITEM(1) * ROWS, own = WORK_ITEM(0) * NR, z = WORK_ITEM(2);
+#else
+  const int first = WORK_ITEM(0) * ROWS, own = WORK_ITEM(1) * NR, z = WORK_ITEM(2);
+#endif
+  const int last = min(M, first + ROWS);
 #if BATCHED
   global const factor_t* const a0 = A + T[2 * z];
   global const b_t* const b0 = B + T[2 * z + 1];

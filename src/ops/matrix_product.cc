@@ -18,7 +18,7 @@ constexpr int64_t kBlockTerms = 512, kBlockRows = 128;
 // Terms of a panel of 32 columns that stay in the second-level cache beside what they meet.
 constexpr int64_t kTermsInCache = 768;
 // Elements of a matrix that stays there as a whole.
-constexpr int64_t kCached = 256 * 1024;
+constexpr int64_t kCached = 128 * 1024;
 
 bool IsHalf(const TensorView& t) { return t.dtype() == DataType::FLOAT16; }
 
@@ -123,18 +123,20 @@ KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width,
   const int64_t size = panels * (bf16 ? DivideUp(terms, 2) : terms) * width;
   for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
   const std::vector<int32_t> table(d.values.begin(), d.values.end());
-  const int64_t run = 256, count = static_cast<int64_t>(table.size());
+  const auto count = static_cast<int64_t>(table.size());
+  const bool turned = step_line != 1;
+  const int64_t run = turned ? 256 : 8, together = turned ? 1 : 1024 / width;
   KernelSpec spec;
   spec.source = "matrix_pack.cl";
   spec.entry = "matrix_pack";
   spec.operands = {In(input, "X"), Data(table, "T", "int"),
                    Scratch(input, static_cast<size_t>(count * size) * sizeof(float), "P",
                            bf16 ? "int" : "float")};
-  spec.sizes = {
-      {"LINES", lines}, {"K", terms}, {"TERMS", run}, {"X_K", step_k}, {"X_LINE", step_line}};
-  spec.defines = {{"WIDTH", width}, {"TURNED", step_line != 1}, {"BF16", bf16}};
+  spec.sizes = {{"LINES", lines},     {"K", terms},    {"TERMS", run},
+                {"PANELS", together}, {"X_K", step_k}, {"X_LINE", step_line}};
+  spec.defines = {{"WIDTH", width}, {"TURNED", turned}, {"BF16", bf16}};
   spec.dims = 3;
-  spec.global = Grid(DivideUp(terms, run), panels, count);
+  spec.global = Grid(DivideUp(terms, run), DivideUp(panels, together), count);
   return spec;
 }
 
@@ -231,6 +233,10 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const int64_t rows =
       tile.RowsOfItem(m, panels * batches, request.caps, form == B::kTurned ? 64 : 1);
 
+  // What one work-item shares with the next stays in the second-level cache; the other operand is
+  // read from beyond it again and again: A once per panel, or B once per ROWS.
+  const bool columns_first = m * steps > kCached / 2 && rows > width;
+
   KernelSpec spec;
   spec.source = "matrix_product.cl";
   spec.entry = bf16 ? "matrix_product_bf16" : "matrix_product";
@@ -273,9 +279,10 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
                   {"HAS_BIAS", has_bias}, {"BATCHED", batched},
                   {"SPLIT", blocks > 1},  {"AHEAD", form != B::kTurned && m > tile.rows},
                   {"BF16", bf16},         {"HALF_PANELS", keeps_half},
-                  {"OWN_A", made_a}};
+                  {"OWN_A", made_a},      {"COLUMNS_FIRST", columns_first}};
   spec.dims = 3;
-  spec.global = Grid(DivideUp(m, rows), panels, batches);
+  spec.global = columns_first ? Grid(panels, DivideUp(m, rows), batches)
+                              : Grid(DivideUp(m, rows), panels, batches);
   spec.flops = 2.0 * static_cast<double>(m * n) * static_cast<double>(k * batches);
   launches.push_back(std::move(spec));
   return launches;

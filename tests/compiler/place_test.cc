@@ -55,9 +55,12 @@ TEST(Place, HelpersPayWhereThereIsWorkForThem) {
   EXPECT_TRUE(estimate(10, 2e5).HelpersPay());      // steps of 8 us
   EXPECT_FALSE(estimate(10, 1e4).HelpersPay());     // of 0.4: as long as two threads take to meet
   EXPECT_FALSE(estimate(10, 2e5, 1).HelpersPay());  // there is nobody
-  EXPECT_FALSE(estimate(10, 2e7).HelpersPay());     // 8 ms: beside that a wake-up is no matter
+  EXPECT_FALSE(estimate(10, 2e7).HelpersPay());     // 8 ms, and many kernels to compile twice
   const RunEstimate large = estimate(1, 1e7);       // 400 us
   EXPECT_TRUE(!large.small() && large.helped < large.main);
+  EXPECT_FALSE(large.early);
+  EXPECT_TRUE(estimate(2, 1e8).HelpersPay() && estimate(2, 1e8).early);  // few
+  EXPECT_FALSE(estimate(2, 4e9).HelpersPay());   // 320 ms: beside that a wake-up is no matter
   EXPECT_EQ(estimate(10, 2e5).Helpers(15), 4u);  // one for each 20 us
   EXPECT_EQ(estimate(10, 2e5).Helpers(1), 1u);
   const PartitionPlan plan = PlanOf(10, 2e5, 1000);

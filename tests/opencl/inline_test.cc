@@ -153,12 +153,12 @@ TEST_F(InlineTest, SmallGraphsGoThereAndLargeOnesDoNot) {
   ASSERT_TRUE(small.graph->Compile()) << small.graph->LastStatus().message();
   EXPECT_THAT(NoteOf(small.graph), HasSubstr("inline device: about"));
   auto large = Small()->CreateGraph();
-  constexpr uint32_t kSide = 1024;
+  constexpr uint32_t kSide = 1024, kRows = 4096;
   Bind<ops::FullyConnected>(
       large,
-      {Input(large, {kSide, 64}),
+      {Input(large, {kSide, kRows}),
        Constant(large, {kSide, kSide}, std::vector<float>(kSide * kSide, 0.5f))},
-      {Output(large, {kSide, 64})}, 0u);
+      {Output(large, {kSide, kRows})}, 0u);
   ASSERT_TRUE(large->Compile()) << large->LastStatus().message();
   EXPECT_THAT(NoteOf(large), HasSubstr("main device: about"));
   Network kept(Small(), With("inline", "off"));

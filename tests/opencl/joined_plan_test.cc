@@ -45,13 +45,15 @@ std::vector<float> Numbers(size_t count, int seed) {
 }
 
 /// How the launches of a network become one.
-enum class Form { kApart, kJoined, kHelped, kHelpedAtTimes, kResident };
+enum class Form { kApart, kJoined, kHelped, kHelpedAtTimes, kHelpedEarly, kResident };
 
 CompileOption OptionsOf(Form form) {
   CompileOption options;
-  const bool in_caller = form == Form::kHelped || form == Form::kHelpedAtTimes;
+  const bool in_caller =
+      form == Form::kHelped || form == Form::kHelpedAtTimes || form == Form::kHelpedEarly;
   options.SetOption("opencl", "inline", in_caller ? "on" : "off");
   if (form == Form::kHelped) options.SetOption("opencl", "helpers", "on");
+  if (form == Form::kHelpedEarly) options.SetOption("opencl", "helpers", "early");
   if (form == Form::kResident) options.SetOption("opencl", "resident", "on");
   if (form == Form::kApart) options.SetOption("opencl", "one_kernel", "off");
   return options;
@@ -250,6 +252,8 @@ std::string NameOf(const ::testing::TestParamInfo<Form>& form) {
       return "Helped";
     case Form::kHelpedAtTimes:
       return "HelpedAtTimes";
+    case Form::kHelpedEarly:
+      return "HelpedEarly";
     case Form::kResident:
       return "Resident";
   }
@@ -257,12 +261,15 @@ std::string NameOf(const ::testing::TestParamInfo<Form>& form) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JoinedPlan,
-                         ::testing::Values(Form::kJoined, Form::kHelped, Form::kResident), NameOf);
+                         ::testing::Values(Form::kJoined, Form::kHelped, Form::kHelpedEarly,
+                                           Form::kResident),
+                         NameOf);
 
 /// Helpers and residents stay from Run to Run, so these are about what happens between two of them.
 using PlanThatStays = JoinedPlan;
 INSTANTIATE_TEST_SUITE_P(All, PlanThatStays,
-                         ::testing::Values(Form::kHelped, Form::kHelpedAtTimes, Form::kResident),
+                         ::testing::Values(Form::kHelped, Form::kHelpedAtTimes, Form::kHelpedEarly,
+                                           Form::kResident),
                          NameOf);
 
 /// Helpers "at times" are those of a graph without the option: they come after a few Runs, if they

@@ -341,8 +341,10 @@ class OpenClBackend : public Backend {
                         CanHaveHelpers(made[0], main.compute_units - 1).ok());
     where.note = asked ? "inline device, as asked for" : Describe(estimate, where.run_inline);
     where.rules.always = helpers == "on";
+    where.rules.early = estimate.early || helpers == "early";
     where.rules.work_us = static_cast<uint32_t>(std::min(estimate.work, 1e6));
-    if (where.run_inline && may_help && (where.rules.always || estimate.HelpersPay()))
+    if (where.run_inline && may_help &&
+        (where.rules.always || where.rules.early || estimate.HelpersPay()))
       where.helpers = estimate.Helpers(main.compute_units - 1);
     // What would run on the main device without them gets them at once.
     if (!asked && !estimate.small()) where.rules.close_runs = 0;

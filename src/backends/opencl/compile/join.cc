@@ -49,8 +49,9 @@ constexpr const char* kShared =
 /// A Run that is taken up again walks over all steps once more: the shares of those before are all
 /// claimed and done.
 constexpr const char* kHelped = R"(
-  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED], counters[PRESENT] != 0, 0, counters,
+  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED],     0, 0, counters,
                        counters[MOST_TURNS], 0};
+  turn.shared = counters[EARLY] != 0 || counters[PRESENT] != 0;
   counters[CALLERS_CORE] = timcl_core();
   if (counters[PAUSED]) {
     --turn.run;
@@ -60,18 +61,28 @@ constexpr const char* kHelped = R"(
     counters[POSTED] = turn.run + 1;
   }
   timcl_walk(memory, step, steps, &turn);
-  counters[LATE_RUNS] += turn.late;
+  if (!counters[PAUSED]) counters[LATE_RUNS] += turn.late;
   counters[PAUSED] = turn.late;
 )";
 constexpr const char* kHelper = R"(
   timcl_turn_t turn = {counters + CONTROLS, 0, 1, 1, counters, counters[MOST_TURNS], 0};
+  const uint arrived = atomic_inc(counters + ARRIVED) + 1;
+  if (timcl_in_the_way(1, counters)) {
+    // Who leaves at once would be sent back for the next work-group.
+    for (int turns = 0; turns < turn.most_turns && arrived < WORKERS && counters[ARRIVED] == arrived;
+         ++turns)
+      RELAX;
+    atomic_inc(counters + LEFT);
+    return;
+  }
   const bool enough = atomic_inc(counters + PRESENT) + 1 >= WORKERS;
   uint seen = counters[POSTED];
+  if (seen != 0) seen -= counters[EARLY];  // takes part in the Run that is under way
   const int most_idle = enough ? 0 : counters[PATIENCE];
   for (int runs = 0, idle = 0; runs < MOST_RUNS && idle < most_idle; ++idle) {
     const uint posted = counters[POSTED];
     timcl_fence();
-    if (counters[STOP] || timcl_in_the_way(turn.side, counters)) break;
+    if (counters[STOP] || timcl_in_the_way(1, counters)) break;
     if (posted == seen) {
       RELAX;
       continue;
@@ -555,6 +566,7 @@ class Joiner {
     const std::pair<const char*, Helpers::Control> all[] = {{"POSTED", Helpers::kPosted},
                                                             {"PRESENT", Helpers::kPresent},
                                                             {"STOP", Helpers::kStop},
+                                                            {"ARRIVED", Helpers::kArrived},
                                                             {"LEFT", Helpers::kLeft},
                                                             {"PATIENCE", Helpers::kPatience},
                                                             {"LATE_RUNS", Helpers::kLate},
@@ -562,6 +574,7 @@ class Joiner {
                                                             {"MOST_TURNS", Helpers::kMostTurns},
                                                             {"CALLERS_CORE", Helpers::kCallersCore},
                                                             {"ANY_CORE", Helpers::kAnyCore},
+                                                            {"EARLY", Helpers::kEarly},
                                                             {"CONTROLS", Helpers::kControls}};
     for (const auto& [name, line] : all)
       text += fmt::format("#define {} {}\n", name, line * Helpers::kLine);

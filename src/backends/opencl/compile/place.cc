@@ -20,8 +20,12 @@ constexpr double kFlopsPerUs = 25e3, kFlopsBytesPerUs = 40e3;
 constexpr double kBytesPerUs = 4e3;  // read and written by kernels that do not say their flops
 constexpr double kLeast = 0.05;      // us, any launch
 // With helpers: us for each launch, until one core has seen what the other did; and up to where.
-// Beyond it a wake-up is no matter, and the cores are better left to who computes at the same time.
+// Beyond it they would keep a core for long; they come with each Run instead (early), where there
+// are few kernels, as the driver compiles them for both devices then.
 constexpr double kMeeting = 0.4, kMostHelped = 1500;
+constexpr size_t kFewLaunches = 4;
+// us of work beyond which a wake-up is no matter at all.
+constexpr double kMostEarly = 100e3;
 
 }  // namespace
 
@@ -45,7 +49,10 @@ RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t
       e.helped += kInlineLaunch + std::min(work, kMeeting + work / 2);
     }
   }
-  if (threads < 2 || plans.size() != 1 || e.work > kMostHelped) e.helped = e.in_caller;
+  const bool few = plans.size() == 1 && plans[0]->launches.size() <= kFewLaunches;
+  e.early = e.work > kMostHelped && e.work <= kMostEarly && few;
+  if (threads < 2 || plans.size() != 1 || (e.work > kMostHelped && !e.early))
+    e.helped = e.in_caller;
   return e;
 }
 

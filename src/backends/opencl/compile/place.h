@@ -16,6 +16,7 @@ struct RunEstimate {
   double main = 0;       // on the main device, wake-ups included
   double in_caller = 0;  // on the inline device
   double helped = 0;     // there, with a helper on the main device
+  bool early = false;    // the helper comes with each Run (run/helpers.h)
   bool small() const { return in_caller < main; }
   bool HelpersPay() const { return helped < 0.9 * in_caller; }
   /// How many, of `most`.

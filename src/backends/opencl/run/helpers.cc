@@ -19,7 +19,10 @@ constexpr auto kClose = 40us;
 /// Microseconds that a helper waits for the next Run, beside twice what one takes: it may come
 /// while one is under way without it.
 constexpr uint32_t kWait = 60;
-/// Microseconds that one side waits for the other in the midst of a Run.
+/// And of early ones, which miss none: programs that compute the whole time come back sooner.
+constexpr uint32_t kEarlyWait = 150;
+/// Microseconds that one side waits for the other in the midst of a Run, beside a share of what all
+/// work takes.
 constexpr uint32_t kMostWait = 40;
 /// Close Runs before helpers are launched after they were of no use again and again.
 constexpr uint32_t kManyRuns = 1 << 12;
@@ -85,15 +88,17 @@ Status Helpers::Prepare(const kernel::Io& io) {
   control_ = control;
   posted_ = Get(kPosted);
   late_ = Get(kLate);
-  Set(kMostTurns, TurnsPerUs() * kMostWait);
+  Set(kMostTurns, TurnsPerUs() * (kMostWait + rules_.work_us / 16));
   Set(kAnyCore, rules_.always);
+  Set(kEarly, rules_.early);
   return Status();
 }
 
 void Helpers::Launch() {
   Set(kStop, 0);
+  Set(kArrived, 0);
   Set(kLeft, 0);
-  Set(kPatience, TurnsPerUs() * (kWait + 2 * rules_.work_us));
+  Set(kPatience, TurnsPerUs() * (rules_.early ? kEarlyWait : kWait + 2 * rules_.work_us));
   shared_runs_ = 0;
   best_shared_ = 0;
   // Without helpers the Run is only slower.
@@ -113,14 +118,14 @@ void Helpers::BeforeRun() {
   running_ = true;
   const bool alone = callers.fetch_add(1, std::memory_order_relaxed) == 0 || rules_.always;
   begun_ = Clock::now();
-  const bool close = begun_ - ended_ < kClose;
+  const bool close = begun_ - ended_ < kClose || rules_.early;
   close_runs_ = alone && close ? close_runs_ + 1 : 0;
   // Nobody waits here. One that is still there when this Run is posted sees first that it is to
   // leave.
   if (launched_ && (!alone || kernel_.Moved())) Set(kStop, 1);
   if (launched_ && Get(kLeft) == groups_) {
     SendAway();
-    if (shared_runs_ < kFewRuns && !rules_.always) TryLater();
+    if (shared_runs_ < kFewRuns && !rules_.always && !rules_.early) TryLater();
   }
   if (!launched_ && alone && close_runs_ >= wanted_runs_) Launch();
 }
@@ -143,7 +148,7 @@ void Helpers::AfterRun() {
   callers.fetch_sub(1, std::memory_order_relaxed);
   ended_ = Clock::now();
   const uint32_t posted = Get(kPosted);
-  Judge(std::chrono::duration<double>(ended_ - begun_).count(), posted != posted_);
+  Judge(std::chrono::duration<double>(ended_ - begun_).count(), posted != posted_ && launched_);
   posted_ = posted;
 }
 

@@ -46,13 +46,15 @@ class Helpers {
     kPosted,       // Runs that were shared; all counters of work stand at multiples of it
     kPresent,      // helpers that are waiting for the next Run
     kStop,         // not 0: helpers are to leave, whatever is posted after it
-    kLeft,         // helpers that have left
+    kArrived,      // helpers that have come, and
+    kLeft,         // those that have left
     kPatience,     // turns that a helper waits for the next Run
     kLate,         // how often the caller waited long for a helper
     kPaused,       // not 0: it gave up waiting, so the Run is to be taken up again
     kMostTurns,    // that one side waits for the other
     kCallersCore,  // counted from 1; 0: not known
     kAnyCore,      // not 0: helpers may be on that one
+    kEarly,        // 1: all Runs are shared, by a helper that comes in the midst of one, too; or 0
     kControls
   };
   static constexpr size_t kLine = 32;  // of 32-bit numbers
@@ -74,7 +76,7 @@ class Helpers {
   uint32_t* control_ = nullptr;
   bool launched_ = false, running_ = false;
   Clock::time_point begun_, ended_;
-  uint32_t close_runs_ = 0;   // that followed each other closely, up to now
+  uint32_t close_runs_ = 0;   // that followed each other closely, or were early, up to now
   uint32_t wanted_runs_ = 0;  // so many of them before helpers are launched
   uint32_t posted_ = 0, late_ = 0;
   uint32_t shared_runs_ = 0;  // since the launch

@@ -100,6 +100,7 @@ struct HelperRules {
   uint32_t close_runs = 4;  // after so many Runs that follow each other closely
   uint32_t work_us = 0;     // what a Run takes without them, about
   bool always = false;      // whatever they cost and whoever else computes
+  bool early = false;       // with each Run, which is longer than their wake-up
 };
 
 struct PartitionPlan {
