@@ -33,6 +33,8 @@ constexpr size_t kMaxScalarItems = size_t{1} << 14;
 /// Microseconds of one core that a worker takes at a time at least; with helpers, whose steps take
 /// microseconds, claims are dear beside them.
 constexpr double kLeastShare = 0.5, kLeastHelpedShare = 0.8;
+/// Microseconds, estimated, from which on a work-item is long.
+constexpr double kLongItem = 100;
 /// The counters of a step, of claimed and of done work-items, are apart, so that two workers do not
 /// fight for one line of the cache.
 constexpr size_t kCounterBytes = 256;
@@ -411,9 +413,11 @@ class Joiner {
   }
 
   /// Whether workers divide a step along its first dimension, pixels in most cases, so that a core
-  /// finds near it what it wrote in the step before. Each of them then reads all constants.
+  /// finds near it what it wrote in the step before. Each of them then reads all constants. Not
+  /// where work-items are long: the last column would be one worker's alone.
   bool ByColumns(const Launch& launch) const {
     if (launch.dims < 2 || ColumnsOf(launch) <= 3 * workers_) return false;
+    if (WorkOf(launch, from_) > kLongItem * static_cast<double>(ItemsOf(launch))) return false;
     size_t constants = 0;
     for (const Arg& arg : launch.args) {
       if (arg.kind != Arg::Kind::kConstant) continue;
