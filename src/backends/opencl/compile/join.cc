@@ -51,8 +51,7 @@ constexpr const char* kShared =
 /// A Run that is taken up again walks over all steps once more: the shares of those before are all
 /// claimed and done.
 constexpr const char* kHelped = R"(
-  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED],     0, 0, counters,
-                       counters[MOST_TURNS], 0};
+  timcl_turn_t turn = {counters + CONTROLS, counters[POSTED], 0, 0, counters, counters[MOST_TURNS], 0};
   turn.shared = counters[EARLY] != 0 || counters[PRESENT] != 0;
   counters[CALLERS_CORE] = timcl_core();
   if (counters[PAUSED]) {

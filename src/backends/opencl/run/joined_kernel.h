@@ -42,7 +42,10 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
     if (!helpers_) return joined_.Execute();
     helpers_->BeforeRun();
     const Status executed = ExecuteWithHelpers();
-    if (!executed.ok()) helpers_->AfterRun();
+    if (executed.ok()) return executed;
+    helpers_->AfterRun();
+    // The next Run is not to be the rest of this one.
+    if (helpers_->Paused()) (void)Prepare(io_);
     return executed;
   }
   Status Wait() override {
