@@ -76,7 +76,7 @@ typedef whole_t __attribute__((aligned(sizeof(whole_lane_t)))) FN(wholes_t);
 #define AS_SUMS(p) ((global whole_lane_t*)(uintptr_t)(p))
 #define LINE_OF(type) (64 / (int)sizeof(type))  // elements of a line of the cache
 // Does `step` for each sum acc[i][j] of a tile.
-#define EACH_SUM(step)                     \
+#define EACH_SUM(step)                           \
   _Pragma("unroll") for (int i = 0; i < MR; ++i) \
       _Pragma("unroll") for (int j = 0; j < NV; ++j) step;
 // What the lower half of a cell, or all of it, becomes, or the upper half.
@@ -185,6 +185,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
                                        (pairs * begin + block * (end - begin)) * MR;
         for (int t = 0; t < tiles; ++t) {
           global whole_lane_t* sum = AS_SUMS(sums) + (o * phases + phase) * flat + t * NR;
+#define SUM_AT(i, j) (sum + (i)*phases * flat + (j)*16)
           sum_t acc[MR][NV];
 #if MOVES
           EACH_SUM(acc[i][j] = 0)
@@ -192,7 +193,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
           if (block == 0) {
             EACH_SUM(acc[i][j] = (sum_t)(bias[packed + o + i]))
           } else {
-            EACH_SUM(acc[i][j] = GET_SUMS(sum + i * phases * flat + j * 16))
+            EACH_SUM(acc[i][j] = GET_SUMS(SUM_AT(i, j)))
           }
 #endif
           global const cell_t* w = weights;
@@ -200,10 +201,12 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
           if (block + BLOCK >= pairs) {
             global const Y_t* y = Y + corner + o * channel + (phase * tiles + t) * room * line_y;
 #pragma nounroll
-            for (int i = 0; i < MR * room; ++i) PREFETCH(y + i / room * channel + i % room * line_y);
+            for (int i = 0; i < MR * room; ++i)
+              PREFETCH(y + i / room * channel + i % room * line_y);
           }
           const int unread = image * IC + group * CHANNELS + block * JOINED;
-          global const X_t* next = X + (unread * IH + y0 * STEP_Y) * IW + x0 * STEP_X + ahead + t * read * line_x;
+          global const X_t* next =
+              X + (unread * IH + y0 * STEP_Y) * IW + x0 * STEP_X + ahead + t * read * line_x;
           for (int c = 0; c < together; ++c, cells += plane, next += JOINED * IH * IW) {
 #pragma nounroll
             for (int i = o + phase == 0 ? read * JOINED : 0; --i >= 0;)
@@ -225,12 +228,12 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
           }
 #if MOVES
           if (block == 0) {
-            EACH_SUM(PUT_SUMS(AS_WHOLE(acc[i][j]) + bias[packed + o + i], sum + i * phases * flat + j * 16))
+            EACH_SUM(PUT_SUMS(AS_WHOLE(acc[i][j]) + bias[packed + o + i], SUM_AT(i, j)))
           } else {
-            EACH_SUM(PUT_SUMS(AS_WHOLE(acc[i][j]) + GET_SUMS(sum + i * phases * flat + j * 16), sum + i * phases * flat + j * 16))
+            EACH_SUM(PUT_SUMS(AS_WHOLE(acc[i][j]) + GET_SUMS(SUM_AT(i, j)), SUM_AT(i, j)))
           }
 #else
-          EACH_SUM(PUT_SUMS(acc[i][j], sum + i * phases * flat + j * 16))
+          EACH_SUM(PUT_SUMS(acc[i][j], SUM_AT(i, j)))
 #endif
         }
       }
