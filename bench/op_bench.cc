@@ -95,9 +95,10 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
   if (!(*one)->report.ops.empty()) state.SetLabel((*one)->report.ops[0].kernel);
 }
 
-/// A convolution or its like, once per kernel candidate.
+/// A convolution or its like, once per kernel candidate; with `type` INT8 or INT16 of quantized
+/// tensors and 8-bit weights.
 void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, const Shape& x,
-                  const Shape& w, const Shape& b) {
+                  const Shape& w, const Shape& b, DataType type = DataType::FLOAT32) {
   const auto def = Ops().Find(kind);
   if (def == nullptr) return;
   auto parsed = def->schema->from_map(attrs);
@@ -109,6 +110,12 @@ void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, cons
   c.attrs = AnyAttrs(def->schema, *parsed);
   c.inputs = {{cases::F32(x)}, {cases::F32(w), true}, {cases::F32(b), true}};
   c.outputs = {cases::F32()};
+  if (type != DataType::FLOAT32) {
+    c.inputs = {{cases::Affine(type, x, type == DataType::INT8 ? 0.03f : 0.0001f, 0)},
+                {cases::Affine(DataType::INT8, w, 0.008f, 0), true},
+                {cases::I32(b), true}};
+    c.outputs = {cases::Affine(type, {}, type == DataType::INT8 ? 0.08f : 0.0003f, 0)};
+  }
   for (int k = 0; k < static_cast<int>(def->kernels.size()); ++k) {
     const std::string label = fmt::format("{}/{}", name, def->kernels.begin()[k].name);
     benchmark::RegisterBenchmark(label.c_str(),
@@ -311,29 +318,32 @@ int main(int argc, char** argv) {
     }
   }
   using List = std::vector<int64_t>;
-  bench::RegisterEach("Windows/Conv1d 3 64->64@1024", "Conv1d", {{"pad", List{1, 1}}},
-                      {1024, 64, 1}, {3, 64, 64}, {64});
-  bench::RegisterEach("Windows/Conv3d 3x3x3 16->32@32x32x32", "Conv3d",
-                      {{"pad", List{1, 1, 1, 1, 1, 1}}}, {32, 32, 32, 16, 1}, {3, 3, 3, 16, 32},
-                      {32});
+  // In float32, i8 and i16.
+  const auto windows = [](const std::string& name, const char* kind, const AttrMap& attrs,
+                          const Shape& x, const Shape& w, const Shape& b) {
+    for (const auto& [type, of] :
+         {std::pair(DataType::FLOAT32, ""), {DataType::INT8, " i8"}, {DataType::INT16, " i16"}})
+      bench::RegisterEach(("Windows/" + name + of).c_str(), kind, attrs, x, w, b, type);
+  };
+  windows("Conv1d 3 64->64@1024", "Conv1d", {{"pad", List{1, 1}}}, {1024, 64, 1}, {3, 64, 64},
+          {64});
+  windows("Conv3d 3x3x3 16->32@32x32x32", "Conv3d", {{"pad", List{1, 1, 1, 1, 1, 1}}},
+          {32, 32, 32, 16, 1}, {3, 3, 3, 16, 32}, {32});
   for (const Shape4 s : {Shape4{56, 56, 128, 32}, Shape4{56, 56, 256, 32}, Shape4{14, 14, 1024, 32},
                          Shape4{28, 28, 240, 3}}) {  // oc: groups
-    bench::RegisterEach(
-        fmt::format("Windows/GroupedConv2d 3x3 {} in {}@{}x{}", s.c, s.oc, s.w, s.h).c_str(),
-        "GroupedConv2d", {{"pad", List{1, 1, 1, 1}}, {"group", s.oc}}, {s.w, s.h, s.c, 1},
-        {3, 3, s.c / s.oc, s.c}, {s.c});
+    windows(fmt::format("GroupedConv2d 3x3 {} in {}@{}x{}", s.c, s.oc, s.w, s.h), "GroupedConv2d",
+            {{"pad", List{1, 1, 1, 1}}, {"group", s.oc}}, {s.w, s.h, s.c, 1},
+            {3, 3, s.c / s.oc, s.c}, {s.c});
   }
   for (const int64_t k : {2, 3, 4}) {
-    bench::RegisterEach(fmt::format("Windows/DeConv2d {}x{} stride 2 64->32@32x32", k, k).c_str(),
-                        "DeConv2d", {{"stride", List{2, 2}}, {"pad", List(4, k / 2 - k / 4)}},
-                        {32, 32, 64, 1}, {k, k, 64, 32}, {32});
+    windows(fmt::format("DeConv2d {}x{} stride 2 64->32@32x32", k, k), "DeConv2d",
+            {{"stride", List{2, 2}}, {"pad", List(4, k / 2 - k / 4)}}, {32, 32, 64, 1},
+            {k, k, 64, 32}, {32});
   }
-  bench::RegisterEach("Windows/DeConv1d 16 stride 8 256->128@256", "DeConv1d",
-                      {{"stride", int64_t{8}}, {"pad", List{4, 4}}}, {256, 256, 1}, {16, 256, 128},
-                      {128});
-  bench::RegisterEach("Windows/Conv1d depthwise 31 256@512", "Conv1d",
-                      {{"multiplier", int64_t{1}}, {"pad", List{15, 15}}}, {512, 256, 1},
-                      {31, 256, 1}, {256});
+  windows("DeConv1d 16 stride 8 256->128@256", "DeConv1d",
+          {{"stride", int64_t{8}}, {"pad", List{4, 4}}}, {256, 256, 1}, {16, 256, 128}, {128});
+  windows("Conv1d depthwise 31 256@512", "Conv1d",
+          {{"multiplier", int64_t{1}}, {"pad", List{15, 15}}}, {512, 256, 1}, {31, 256, 1}, {256});
   for (const auto& def : bench::Ops().All()) {
     if (def->cases == nullptr) continue;
     bench::Registrar registrar(*def);

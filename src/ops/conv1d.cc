@@ -75,11 +75,11 @@ Result<Shapes> Infer(const OpView& op) {
 }
 
 /// Around the edges of the tiles and strips of conv_window.cl.
-void WindowCases(CaseMaker& make) {
+void TileCases(CaseMaker& make) {
   auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const bool depthwise = a.multiplier > 0;
-    weighted_sum::FloatCase(
+    weighted_sum::WindowCases(
         make, {MakeAttrs(a), x, w, w[depthwise ? 1 : 2], depthwise ? 1 : 2, note, declared});
   };
   Conv1dAttrs a;
@@ -107,10 +107,22 @@ void WindowCases(CaseMaker& make) {
   add(a, {20, 3, 1}, {3, 3, 9}, "positions beyond the pads", {300, 9, 1});
   a.multiplier = 2;
   add(a, {60, 7, 2}, {9, 14, 1}, "depthwise, two of each");
+  a.multiplier = 1;
+  for (uint32_t stride : {1u, 2u, 3u}) {
+    a.stride = stride;
+    for (int64_t taps : {1, 2, 6}) add(a, {93, 5, 1}, {taps, 5, 1}, "depthwise, pairs of taps");
+  }
+  a.stride = 3, a.dilation = 2;
+  add(a, {93, 5, 1}, {5, 5, 1}, "depthwise, pairs of taps, stride and dilation");
+  a = {};
+  weighted_sum::WideSumCase(make,
+                            {MakeAttrs(a), {40, 181, 1}, {3, 181, 9}, 9, 2, "sums beyond 32 bits"});
+  weighted_sum::WideSumCase(
+      make, {MakeAttrs(a), {240, 3, 1}, {201, 3, 5}, 5, 2, "sums beyond 32 bits, long windows"});
 }
 
 void Cases(CaseMaker& make) {
-  WindowCases(make);
+  TileCases(make);
   auto add = [&](const Conv1dAttrs& a, const Shape& x, const Shape& w, const char* note,
                  const Shape& declared = {}) {
     const bool depthwise = a.multiplier > 0;

@@ -190,6 +190,14 @@ void StorageCases(CaseMaker& make) {
   }
   a.stride = {3, 1};
   add(a, {30, 6, 18, 1}, {4, 3, 18, 1}, "depthwise, strides that differ");
+  for (uint32_t stride : {1u, 2u, 3u}) {
+    a.stride = {stride, 2};
+    weighted_sum::WindowCases(make, Form(a, {35, 9, 5, 2}, {4, 3, 5, 1}, "depthwise, plain"));
+  }
+  a = {};
+  a.padding = PadType::SAME;
+  a.dilation = {2, 3};
+  weighted_sum::WindowCases(make, Form(a, {50, 11, 3, 1}, {3, 5, 3, 9}, "few channels, dilation"));
 }
 
 void Cases(CaseMaker& make) {

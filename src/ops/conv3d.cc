@@ -109,8 +109,8 @@ void Cases(CaseMaker& make) {
   a = {};
   auto edge = [&](const Shape& x, const Shape& w, const char* note) {
     const bool depthwise = a.multiplier > 0;
-    weighted_sum::FloatCase(make,
-                            {MakeAttrs(a), x, w, w[depthwise ? 3 : 4], depthwise ? 3 : 4, note});
+    weighted_sum::WindowCases(make,
+                              {MakeAttrs(a), x, w, w[depthwise ? 3 : 4], depthwise ? 3 : 4, note});
   };
   a.pad = {1, 1, 1, 1, 1, 1};
   edge({35, 6, 4, 3, 2}, {3, 3, 3, 3, 9}, "tiles of positions and channels");

@@ -109,7 +109,7 @@ void Cases(CaseMaker& make) {
   add(a, {9, 5, 4, 1}, {3, 3, 4, 1}, "depthwise, channels along the third dimension");
   auto edge = [&](const Shape& x, const Shape& w, const char* note, const Shape& declared = {}) {
     const int64_t channels = a.group > 1 ? w[2] * w[3] : w[3];
-    weighted_sum::FloatCase(make, {MakeAttrs(a), x, w, channels, 3, note, declared});
+    weighted_sum::WindowCases(make, {MakeAttrs(a), x, w, channels, 3, note, declared});
   };
   for (uint32_t stride : {1u, 2u, 3u}) {
     a = {};
@@ -130,6 +130,8 @@ void Cases(CaseMaker& make) {
   a = {};
   edge({7, 5, 48, 2}, {1, 1, 48, 32}, "one cell");
   a.stride = {2, 2};
+  weighted_sum::WideSumCase(
+      make, {MakeAttrs(a), {17, 5, 141, 1}, {4, 4, 141, 7}, 7, 3, "sums beyond 32 bits"});
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3, "types"});
   a.pad = {1, 1, 1, 1};
   weighted_sum::BenchCase(

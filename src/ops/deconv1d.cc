@@ -91,7 +91,7 @@ void Cases(CaseMaker& make) {
     a.stride = stride;
     a.pad = {3, 2};
     for (int64_t width : {17, 50, 700}) {
-      weighted_sum::FloatCase(make, {MakeAttrs(a), {width, 5, 2}, {9, 5, 7}, 7, 2, "tiles"});
+      weighted_sum::WindowCases(make, {MakeAttrs(a), {width, 5, 2}, {9, 5, 7}, 7, 2, "tiles"});
     }
   }
   a = {};

@@ -75,7 +75,7 @@ void Cases(CaseMaker& make) {
   a.pad = {1, 1};
   for (uint32_t group : {2u, 6u}) {
     a.group = group;
-    weighted_sum::FloatCase(
+    weighted_sum::WindowCases(
         make, {MakeAttrs(a), {101, 12, 2}, {3, 12 / group, 18}, 18, 2, "tiles of each group"});
   }
   a = {};

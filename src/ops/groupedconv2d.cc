@@ -72,18 +72,20 @@ void Cases(CaseMaker& make) {
                           {MakeAttrs(a), {30, 29, 32, 1}, {3, 3, 32, 32}, 32, 3, "one group, 3x3"});
   a.group = 4;
   for (int64_t channels : {1, 3, 4, 6, 8, 9}) {
-    weighted_sum::FloatCase(
+    weighted_sum::WindowCases(
         make, {MakeAttrs(a), {29, 8, 20, 2}, {3, 3, 5, 4 * channels}, 4 * channels, 3, "tiles"});
   }
   for (uint32_t stride : {2u, 3u}) {
     a.stride = {stride, 2};
     for (int64_t width : {14, 31, 98}) {
-      weighted_sum::FloatCase(
+      weighted_sum::WindowCases(
           make, {MakeAttrs(a), {width, 9, 12, 1}, {3, 5, 3, 20}, 20, 3, "tiles, strides"});
     }
   }
   a = {};
   a.group = 2;
+  weighted_sum::WideSumCase(
+      make, {MakeAttrs(a), {19, 9, 122, 1}, {3, 3, 61, 10}, 10, 3, "sums beyond 32 bits"});
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3, "types"});
   a.padding = PadType::SAME;
   a.group = 4;

@@ -258,6 +258,16 @@ void FloatCase(CaseMaker& make, const CaseForm& f) {
   AddCase(make, f, F32(), F32(), F32(), true, DataType::FLOAT32, f.note);
 }
 
+void WindowCases(CaseMaker& make, const CaseForm& f) {
+  FloatCase(make, f);
+  AddCase(make, f, X8(), Affine(DataType::UINT8, {}, 0.0045f, 20), Y8(), true, DataType::INT32,
+          f.note);
+  const auto terms = static_cast<double>(f.w.count() / f.channels);
+  const auto scale = static_cast<float>(0.0003 * std::sqrt(terms));
+  AddCase(make, f, XI16(), ByChannel(DataType::INT8, f), Affine(DataType::INT16, {}, scale, 9),
+          true, DataType::INT64, f.note);
+}
+
 void FormCases(CaseMaker& make, const CaseForm& f) {
   FloatCase(make, f);
   AddCase(make, f, X8(), W8(), Y8(), true, DataType::INT32, f.note);

@@ -1,5 +1,7 @@
 // Weighted sums of 8-bit and 16-bit tensors with constant 8-bit weights in register tiles
 // (tim/vx/weighted_sum.h): which kernel and tile, and the weights as it reads them.
+#include "tim/vx/weighted_sum_bytes.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,8 +9,6 @@
 #include <limits>
 #include <span>
 #include <string>
-
-#include "tim/vx/weighted_sum.h"
 
 namespace tim::vx::weighted_sum {
 namespace {
@@ -21,10 +21,6 @@ bool IsByte(const TensorType& t) {
   return t.quantized() && !t.per_channel() &&
          (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
 }
-/// The same of 16 bits.
-bool IsShort(const TensorType& t) {
-  return t.quantized() && !t.per_channel() && t.dtype == DataType::INT16;
-}
 /// Neighbouring terms that one instruction multiplies.
 int64_t TogetherOf(const OpView& op, bool dot) {
   return !dot ? 1 : IsShort(op.in(0).type()) ? 2 : 4;
@@ -34,59 +30,6 @@ int32_t UnsignedZero(const TensorType& t) {
   return t.zero_point() + (t.dtype == DataType::INT8 ? 128 : 0);
 }
 
-/// Weights minus their zero point.
-class Weights {
- public:
-  explicit Weights(const TensorView& w)
-      : zero_(w.type().per_channel() ? 0 : w.type().zero_point()),
-        is_signed_(w.dtype() == DataType::INT8),
-        count_(w.type().count()),
-        bytes_(w.data_as<uint8_t>()) {}
-  int32_t operator[](int64_t i) const {
-    const uint8_t byte = bytes_[i];
-    return (is_signed_ ? int32_t{static_cast<int8_t>(byte)} : int32_t{byte}) - zero_;
-  }
-  /// The same where all Fit(): modulo 256 it does not matter whether they have a sign.
-  int8_t Byte(int64_t i) const { return static_cast<int8_t>(bytes_[i] - zero_); }
-  struct Sums {
-    int64_t sum = 0, magnitudes = 0;
-  };
-  Sums SumsOf(int64_t first, int64_t count) const {
-    return is_signed_ ? SumBytes(reinterpret_cast<const int8_t*>(bytes_) + first, count)
-                      : SumBytes(bytes_ + first, count);
-  }
-  /// All are bytes with sign.
-  bool Fit() const {
-    if (is_signed_ && zero_ == 0) return true;
-    for (int64_t i = 0; i < count_; ++i) {
-      if ((*this)[i] < -128 || (*this)[i] > 127) return false;
-    }
-    return true;
-  }
-
- private:
-  /// In pieces whose sums fit 32 bits, which compilers make vectors of: networks have many weights.
-  template <class Byte>
-  Sums SumBytes(const Byte* from, int64_t count) const {
-    Sums sums;
-    const int32_t zero = zero_;
-    for (constexpr int64_t kPiece = 256; count > 0; from += kPiece, count -= kPiece) {
-      int32_t sum = 0, magnitudes = 0;
-      for (int64_t i = 0; i < std::min(count, kPiece); ++i) {
-        const int32_t w = int32_t{from[i]} - zero;
-        sum += w, magnitudes += std::abs(w);
-      }
-      sums.sum += sum, sums.magnitudes += magnitudes;
-    }
-    return sums;
-  }
-
-  int32_t zero_;
-  bool is_signed_;
-  int64_t count_;
-  const uint8_t* bytes_;
-};
-
 bool HasRealBias(const OpView& op) {
   return op.in(2).present() && op.in(2).dtype() == DataType::FLOAT32;
 }
@@ -95,13 +38,12 @@ int64_t BiasOf(const TensorView& bias, int64_t c) {
   return bias.dtype() == DataType::INT64 ? bias.data_as<int64_t>()[c] : bias.data_as<int32_t>()[c];
 }
 
-/// What some kernels take beside bytes and an integer bias.
-struct Beside {
-  bool shorts = false, real_bias = false;
-};
-/// What all of them need. `terms`: products of one sum.
+bool OneGroup(const Convolution& c) { return c.group == c.out_channels && c.used == c.channels; }
+
+}  // namespace
+
 Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channels, int64_t terms,
-                  bool dot, Beside takes = {}) {
+                  bool dot, Beside takes) {
   if (!request.caps.register_tiles_pay) return Refuse("register tiles do not pay on this device");
   if (dot && !request.caps.dot_product_u8s8)
     return Refuse("the device has no dot product of bytes");
@@ -126,7 +68,8 @@ Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channe
   const int32_t zero = UnsignedZero(op.in(0).type());
   if (shorts ? zero < -32768 || zero > 32767 : zero < 0 || zero > 255)
     return Refuse("the zero point of the input is no element of it");
-  if (!Weights(w).Fit()) return Refuse("weights minus their zero point are no bytes");
+  if (!takes.any_weights && !Weights(w).Fit())
+    return Refuse("weights minus their zero point are no bytes");
   // Sums, with the bias and without, in 32 bits, or in 64 those of shorts.
   int64_t bias = 0;
   constexpr int64_t kMostBias = int64_t{1} << 60;
@@ -145,24 +88,12 @@ Status CheckBytes(const OpView& op, const KernelRequest& request, int64_t channe
   return Status();
 }
 
-bool OneGroup(const Convolution& c) { return c.group == c.out_channels && c.used == c.channels; }
-
-/// Per output channel.
-struct Channels {
-  std::vector<int64_t> bias;  // minus the zero point times the sum of the weights
-  std::vector<float> m;
-  int64_t most = 0;   // largest sum of magnitudes of weights
-  int64_t reach = 0;  // largest magnitude of a sum with its bias
-  /// Some sums of shorts need more than 32 bits.
-  bool wide() const { return reach > std::numeric_limits<int32_t>::max(); }
-};
-/// The weights of a channel are neighbours, `step` after those of the one before.
 Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, const Weights& weights,
-                    int64_t step) {
+                    int64_t step, bool centred) {
   Channels all;
   all.m = Multipliers(op, channels);
   const TensorType& x = op.in(0).type();
-  const int64_t zero = UnsignedZero(x);
+  const int64_t zero = centred ? 0 : UnsignedZero(x);
   const int64_t reach =
       std::max(x.zero_point() - LowestOf(x.dtype), HighestOf(x.dtype) - x.zero_point());
   for (int64_t c = 0; c < channels; ++c) {
@@ -174,29 +105,21 @@ Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, const Wei
   }
   return all;
 }
-/// Terms whose sum stays in the range of the tile, whatever the input: below 2^24 in float, below
-/// 2^31 those of shorts.
-int64_t LimitOf(const OpView& op, const Channels& channels) {
-  if (IsShort(op.in(0).type())) return std::numeric_limits<int32_t>::max() / (32768 * 128);
+int64_t LimitOf(const OpView& op, const Channels& channels, int64_t weight) {
+  if (IsShort(op.in(0).type())) return std::numeric_limits<int32_t>::max() / (32768 * weight);
   constexpr int64_t kExact = int64_t{1} << 24;
-  return channels.most * 255 < kExact ? std::numeric_limits<int32_t>::max() : kExact / (255 * 128);
+  return channels.most * 255 < kExact ? std::numeric_limits<int32_t>::max()
+                                      : kExact / (255 * weight);
 }
 
-/// Padded with zeros to whole groups of `width` channels.
-template <class T>
-Operand Padded(std::vector<T> values, int64_t width, const char* name, const char* element) {
-  const auto count = static_cast<int64_t>(values.size());
-  values.resize(static_cast<size_t>(DivideUp(count, width) * width));
-  return Data(values, name, element);
-}
-
-/// The sums that they start with, of 32 bits (modulo 2^32), or 64.
-Operand PaddedBias(const Channels& channels, int64_t width) {
-  if (channels.wide()) return Padded(channels.bias, width, "B", "long");
+Operand PaddedBias(const Channels& channels, int64_t width, const char* name) {
+  if (channels.wide()) return Padded(channels.bias, width, name, "long");
   std::vector<int32_t> bias;
   for (const int64_t b : channels.bias) bias.push_back(static_cast<int32_t>(b));
-  return Padded(std::move(bias), width, "B", "int");
+  return Padded(std::move(bias), width, name, "int");
 }
+
+namespace {
 
 /// A tile of mx pixels and nv vectors of 16 channels; `step` is what one multiplication costs, in
 /// cycles. `stride` of a kernel whose pixels are neighbours in a row, 0 of one that gathers them.

@@ -284,8 +284,8 @@ bool ServedByTiles(const NamedCase& named, std::string_view kernel) {
   });
 }
 
-/// Whole and partial vectors of the register tiles: every float32 case that they serve, minus
-/// another tensor.
+/// Whole and partial vectors of the register tiles: every case that they serve, in float32 or u8,
+/// minus another tensor.
 TEST(Fusion, RegisterTilesReadASecondTensor) {
   const auto device = OpenDevice();
   ASSERT_TRUE(device.ok()) << device.status().message();
@@ -293,14 +293,21 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
   std::vector<int> results;
   std::vector<std::string> lines;
   const OpDef& sub = *Registry().Find("Sub");
-  constexpr std::pair<const char*, const char*> kServed[] = {
-      {"Conv2d", "tile"}, {"FullyConnected", "tile"}, {"Conv1d", "window"}, {"DeConv2d", "window"}};
-  for (const auto& [name, kernel] : kServed) {
+  constexpr struct {
+    const char *name, *kernel;
+    DataType type = DataType::FLOAT32, bias = DataType::FLOAT32;
+  } kServed[] = {{"Conv2d", "tile"},
+                 {"FullyConnected", "tile"},
+                 {"Conv1d", "window"},
+                 {"DeConv2d", "window"},
+                 {"DeConv2d", "window bytes", DataType::UINT8, DataType::INT32}};
+  for (const auto& [name, kernel, type, bias] : kServed) {
     for (const NamedCase& named : CasesOf(*Registry().Find(name))) {
-      bool floats = named.c.outputs[0].dtype == DataType::FLOAT32 && !named.c.bench;
+      bool is = named.c.outputs[0].dtype == type && !named.c.bench;
       for (const CaseTensor& t : named.c.inputs)
-        floats = floats && (t.type.dtype == DataType::FLOAT32 || t.type.dtype == DataType::UNKNOWN);
-      if (!floats || !ServedByTiles(named, kernel)) continue;
+        is = is &&
+             (t.type.dtype == type || t.type.dtype == bias || t.type.dtype == DataType::UNKNOWN);
+      if (!is || !ServedByTiles(named, kernel)) continue;
       for (TestGraph* g : {&fused, &unfused}) {
         std::vector<int> inputs;
         for (const CaseTensor& t : named.c.inputs) {

@@ -119,6 +119,10 @@ struct CaseForm {
 TIMCL_API void FormCases(CaseMaker& make, const CaseForm& form);
 /// The one in float32: around the edges of register tiles.
 TIMCL_API void FloatCase(CaseMaker& make, const CaseForm& form);
+/// That one, and two of integers, u8 with weights that minus their zero point have 9 bits, and i16
+/// with i8 weights per channel and a bias of 64 bits: around the edges of the tiles of
+/// conv_window.cl.
+TIMCL_API void WindowCases(CaseMaker& make, const CaseForm& form);
 /// Cases of that form in all types. `brief`: those alone in which one form's code differs from
 /// another's.
 TIMCL_API void TypeCases(CaseMaker& make, const CaseForm& form, bool brief = false);
@@ -241,6 +245,11 @@ struct TIMCL_API Bytes {
                                               const Convolution& c);
   static Result<Launches> DepthwiseLaunch(const OpView& op, const KernelRequest& request,
                                           const Convolution& c);
+  /// AcceptsWindow() of such tensors, plain ones. 16 bits, too.
+  static Result<KernelOffer> AcceptsWindow(const OpView& op, const KernelRequest& request,
+                                           const Convolution& c);
+  static Result<Launches> WindowLaunch(const OpView& op, const KernelRequest& request,
+                                       const Convolution& c);
   /// Plain matrices; the weights are the columns of the result. 16 bits, too.
   static Result<KernelOffer> AcceptsMatmul(const OpView& op, const KernelRequest& request,
                                            const Matmul& matmul);
@@ -373,12 +382,16 @@ struct ConvolutionOp {
   static constexpr KernelCandidate kKernels[] = {
       {"tile", AcceptsTile, Tile},
       {"window", Accepts<AcceptsWindow>, Make<WindowLaunch>},
+      {"window dot", Accepts<Dot::AcceptsWindow>, Make<Dot::WindowLaunch>},
+      {"window bytes", Accepts<NoDot::AcceptsWindow>, Make<NoDot::WindowLaunch>},
       {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
   /// Of ops in two dimensions.
   static constexpr KernelCandidate kPlaneKernels[] = {
       kKernels[0],
       kKernels[1],
       kKernels[2],
+      kKernels[3],
+      kKernels[4],
       {"depthwise",
        Accepts<AcceptsDepthwise>,
        Make<DepthwiseLaunch>,
