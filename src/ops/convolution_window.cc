@@ -425,7 +425,11 @@ Result<KernelOffer> Bytes<kDot>::AcceptsWindow(const OpView& op, const KernelReq
                        {.shorts = true, .any_weights = true}));
   if (IsShort(op.in(0).type()) && op.in(0).type().zero_point() != 0)
     return Refuse("a zero point of 16 bits");
-  TIMCL_TRY(CheckWindow(op, request, c, ByteTerms(op, c, kDot).terms));
+  // As if sums were as large as can be; only where that fails all weights are looked at.
+  constexpr Terms kWorst = {kDot ? 2 : 1, std::numeric_limits<int32_t>::max() / (32768 * 255),
+                            kWideSums};
+  if (!CheckWindow(op, request, c, kWorst).ok())
+    TIMCL_TRY(CheckWindow(op, request, c, ByteTerms(op, c, kDot).terms));
   return KernelOffer{.epilogue = KernelSpec::Epilogue::kLanes, .stores_once = true};
 }
 
