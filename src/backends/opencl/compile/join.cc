@@ -93,6 +93,7 @@ constexpr const char* kHelper = R"(
     turn.counters = counters + CONTROLS;
     timcl_walk(memory, step, steps, &turn);
     if (turn.late) break;  // the caller may want this very core
+    atomic_inc(counters + HELPED);
     ++runs;
     idle = 0;
   }
@@ -578,6 +579,7 @@ class Joiner {
                                                             {"CALLERS_CORE", Helpers::kCallersCore},
                                                             {"ANY_CORE", Helpers::kAnyCore},
                                                             {"EARLY", Helpers::kEarly},
+                                                            {"HELPED", Helpers::kHelped},
                                                             {"CONTROLS", Helpers::kControls}};
     for (const auto& [name, line] : all)
       text += fmt::format("#define {} {}\n", name, line * Helpers::kLine);

@@ -24,8 +24,8 @@ constexpr uint32_t kEarlyWait = 150;
 /// Microseconds that one side waits for the other in the midst of a Run, beside a share of what all
 /// work takes.
 constexpr uint32_t kMostWait = 40;
-/// Close Runs before helpers are launched after they were of no use again and again.
-constexpr uint32_t kManyRuns = 1 << 12;
+/// Close Runs before helpers are launched after they were of no use, and again and again.
+constexpr uint32_t kLater = 16, kManyRuns = 1 << 12;
 /// Shared Runs after which helpers are judged, and what a Run has to take at most with them.
 constexpr uint32_t kTrial = 32;
 constexpr double kOfUse = 0.97;
@@ -105,6 +105,7 @@ void Helpers::Launch() {
   Set(kPatience, TurnsPerUs() * (rules_.early ? kEarlyWait : kWait + 2 * rules_.work_us));
   shared_runs_ = 0;
   best_shared_ = 0;
+  helped_ = Get(kHelped);
   // Without helpers the Run is only slower.
   launched_ = kernel_.Execute().ok();
   if (launched_) clFlush(session_->queue()());
@@ -165,7 +166,9 @@ void Helpers::Judge(double seconds, bool shared) {
   if (Get(kLate) - late_ >= kLateTwice) {
     TryLater();
   } else if (shared_runs_ == kTrial) {
-    if (best_alone_ > 0 && best_shared_ > kOfUse * best_alone_) {
+    if (Get(kHelped) - helped_ < kTrial / 2) {
+      TryLater(1);  // it was not running: the system has moved the caller to its core, say
+    } else if (best_alone_ > 0 && best_shared_ > kOfUse * best_alone_) {
       TryLater();
     } else {
       wanted_runs_ = rules_.close_runs;
@@ -174,10 +177,10 @@ void Helpers::Judge(double seconds, bool shared) {
   }
 }
 
-void Helpers::TryLater() {
+void Helpers::TryLater(uint32_t times) {
   Set(kStop, 1);  // the next Run sees that they have left
   close_runs_ = 0;
-  wanted_runs_ = std::min(kManyRuns, std::max(1u, wanted_runs_) * 4);
+  wanted_runs_ = std::min(kManyRuns, std::max(kLater, wanted_runs_ * times));
   base::Log(
       "run", base::LogLevel::kDebug,
       "helpers are of no use now: a Run takes {:.1f} us at best with them, {:.1f} us without, "

@@ -50,6 +50,7 @@ class Helpers {
     kLeft,         // those that have left
     kPatience,     // turns that a helper waits for the next Run
     kLate,         // how often the caller waited long for a helper
+    kHelped,       // Runs that helpers took part in until the end
     kPaused,       // not 0: it gave up waiting, so the Run is to be taken up again
     kMostTurns,    // that one side waits for the other
     kCallersCore,  // counted from 1; 0: not known
@@ -66,8 +67,8 @@ class Helpers {
   void Launch();
   /// Compares what a Run takes with and without helpers.
   void Judge(double seconds, bool shared);
-  /// They were of no use: the next time comes later.
-  void TryLater();
+  /// They were of no use: the next time comes later, and `times` as late as the last time.
+  void TryLater(uint32_t times = 4);
 
   const std::shared_ptr<Session> session_;
   const HelperRules rules_;
@@ -79,6 +80,7 @@ class Helpers {
   uint32_t close_runs_ = 0;   // that followed each other closely, or were early, up to now
   uint32_t wanted_runs_ = 0;  // so many of them before helpers are launched
   uint32_t posted_ = 0, late_ = 0;
+  uint32_t helped_ = 0;       // at the launch
   uint32_t shared_runs_ = 0;  // since the launch
   double best_alone_ = 0, best_shared_ = 0;
 };
