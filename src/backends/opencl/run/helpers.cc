@@ -130,7 +130,7 @@ void Helpers::BeforeRun() {
   if (launched_ && (!alone || kernel_.Moved())) Set(kStop, 1);
   if (launched_ && Get(kLeft) == groups_) {
     SendAway();
-    if (shared_runs_ < kFewRuns && !rules_.always && !rules_.early) TryLater();
+    if (shared_runs_ < kFewRuns && !rules_.always && !rules_.early) TryLater(2);
   }
   if (!launched_ && alone && close_runs_ >= wanted_runs_) Launch();
 }
