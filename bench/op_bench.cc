@@ -108,9 +108,10 @@ void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, cons
   }
   Case c;
   c.attrs = AnyAttrs(def->schema, *parsed);
-  c.inputs = {{cases::F32(x)}, {cases::F32(w), true}, {cases::F32(b), true}};
-  c.outputs = {cases::F32()};
-  if (type != DataType::FLOAT32) {
+  if (type == DataType::FLOAT32) {
+    c.inputs = {{cases::F32(x)}, {cases::F32(w), true}, {cases::F32(b), true}};
+    c.outputs = {cases::F32()};
+  } else {
     c.inputs = {{cases::Affine(type, x, type == DataType::INT8 ? 0.03f : 0.0001f, 0)},
                 {cases::Affine(DataType::INT8, w, 0.008f, 0), true},
                 {cases::I32(b), true}};

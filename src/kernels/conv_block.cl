@@ -59,7 +59,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
 #pragma nounroll
     for (int kh = 0; kh < KH; ++kh) {
 #pragma nounroll
-      for (int i = 0; i < share; i += 16) PREFETCH(next + i);
+      for (int i = 0; i < share; i += 16) PREFETCH(next + i, 0);
       next += share;
       const int iy = top + kh * DILATION_Y;
       if (iy < 0 || iy >= IH) {

@@ -87,7 +87,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
     }
     if (b < blocks) ROUND_LINE(b, iy, rounded[turn ^ 1])
 #pragma nounroll
-    for (int i = 0; i < share; i += 16) PREFETCH(next + i);
+    for (int i = 0; i < share; i += 16) PREFETCH(next + i, 0);
     next += share;
     if (!multiply) {
       w += KW * steps * NR;

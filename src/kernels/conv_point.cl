@@ -32,7 +32,7 @@ TILE_FUNCTION(run)(PARAMETERS, int item, int group, int image) {
 #pragma nounroll
     for (int left = IC; left > 0; left -= 16) {
 #pragma nounroll
-      for (int i = 0; i < fetch; i += 16) PREFETCH(next + i);
+      for (int i = 0; i < fetch; i += 16) PREFETCH(next + i, 0);
       next += fetch;
 #if X_HALF
       float16 copy[MX];

@@ -34,7 +34,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
     for (int r = 0; r < STRIDE; ++r)
 #pragma nounroll
       for (int i = 0; i < wide; i += 16)
-        PREFETCH(plane + (top + KH * DILATION_Y + STRIDE + r) * IW + left + i);
+        PREFETCH(plane + (top + KH * DILATION_Y + STRIDE + r) * IW + left + i, 0);
 #pragma nounroll
     for (int kh = 0; kh < KH; ++kh) {
       const int iy = top + kh * DILATION_Y;

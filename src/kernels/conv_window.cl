@@ -202,7 +202,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
             global const Y_t* y = Y + corner + o * channel + (phase * tiles + t) * room * line_y;
 #pragma nounroll
             for (int i = 0; i < MR * room; ++i)
-              PREFETCH(y + i / room * channel + i % room * line_y);
+              PREFETCH(y + i / room * channel + i % room * line_y, 0);
           }
           const int unread = image * IC + group * CHANNELS + block * JOINED;
           global const X_t* next =
@@ -210,7 +210,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int part, int image) {
           for (int c = 0; c < together; ++c, cells += plane, next += JOINED * IH * IW) {
 #pragma nounroll
             for (int i = o + phase == 0 ? read * JOINED : 0; --i >= 0;)
-              PREFETCH(next + i % JOINED * IH * IW + i / JOINED * line_x);
+              PREFETCH(next + i % JOINED * IH * IW + i / JOINED * line_x, 0);
 #pragma nounroll
             for (int k = begin; k < end; ++k) {
               global const cell_t* from = cells + offsets[k];

@@ -11,15 +11,8 @@
 // W and bias are padded with zeros, X and Y are not, and nothing outside them is read or written.
 // Global size: ceil(M / MR), ceil(N / NR), images (fully connected: 1). Rows come first, so that
 // the columns of B that consecutive work-items share stay in the cache.
+#include "prefetch.clh"
 #include "tensor.clh"
-
-// OpenCL's own prefetch() does nothing on PoCL. The cast drops the address space, which the
-// compiler's builtin lacks.
-#if defined(__clang__) && defined(__x86_64__)
-#define PREFETCH(p, write) __builtin_prefetch((const void*)(uintptr_t)(p), write)
-#else
-#define PREFETCH(p, write)
-#endif
 #define NR (16 * NV)
 #if A_PACKED && X_HALF
 #define READ16(p) vload_half16(0, p)

@@ -29,80 +29,80 @@ TILE_KERNEL(matrix_pack)(IN(X), DATA(T), SCRATCH(P), SIZE(LINES), SIZE(K), SIZE(
   const int begin = WORK_ITEM(0) * TERMS, end = min(K, begin + TERMS);
   const int z = WORK_ITEM(2), panels = (LINES + WIDTH - 1) / WIDTH, first = WORK_ITEM(1) * PANELS;
   for (int panel = first; panel < min(first + PANELS, panels); ++panel) {
-  const int line = panel * WIDTH, lines = min(WIDTH, LINES - line);
+    const int line = panel * WIDTH, lines = min(WIDTH, LINES - line);
 #if BF16
-  global const float* x = X + T[z];
-  global int* to = P + ((z * panels + panel) * ((K + 1) / 2)) * WIDTH;
+    global const float* x = X + T[z];
+    global int* to = P + ((z * panels + panel) * ((K + 1) / 2)) * WIDTH;
 #if TURNED
-  for (int j = 0; j < WIDTH; j += 16) {
-    for (int k = begin; k < end; k += 32) {
-      float16 v[16];
-#pragma unroll
-      for (int l = 0; l < 16; ++l) {
-        global const float* from = x + min(line + j + l, LINES - 1) * X_LINE + k;
-        const uint8 low = FN(round16)(FN(part16)(from, K - k));
-        const uint8 high = FN(round16)(FN(part16)(from + 16, K - k - 16));
-        v[l] = as_float16((uint16)(low, high));
-      }
-      TRANSPOSE16(v)
-#pragma unroll
-      for (int l = 0; l < 16; ++l)
-        if (k + 2 * l < end) PUT_PAIRS(to + (k / 2 + l) * WIDTH + j, v[l]);
-    }
-  }
-#else
-  for (int k = begin; k < end; k += 2) {
     for (int j = 0; j < WIDTH; j += 16) {
-      global const float* from = x + k * X_K + line + j;
-      const float16 odd = k + 1 < K ? FN(part16)(from + X_K, lines - j) : 0.0f;
-      PUT_PAIRS(to + k / 2 * WIDTH + j, FN(pair16)(FN(part16)(from, lines - j), odd));
-    }
-  }
-#endif
-#else
-  const int x = T[z];
-  global float* to = P + ((z * panels + panel) * K) * WIDTH;
-#if TURNED
-  for (int j = 0; j < WIDTH; j += 16) {
-    int from[16];
-#pragma unroll
-    for (int l = 0; l < 16; ++l) from[l] = x + min(line + j + l, LINES - 1) * X_LINE;
-    int k = begin;
-    if (j + 16 <= lines) {
-      for (; k + 16 <= end; k += 16) {
+      for (int k = begin; k < end; k += 32) {
         float16 v[16];
 #pragma unroll
-        for (int l = 0; l < 16; ++l) v[l] = VLOAD(X, from[l] + k);
+        for (int l = 0; l < 16; ++l) {
+          global const float* from = x + min(line + j + l, LINES - 1) * X_LINE + k;
+          const uint8 low = FN(round16)(FN(part16)(from, K - k));
+          const uint8 high = FN(round16)(FN(part16)(from + 16, K - k - 16));
+          v[l] = as_float16((uint16)(low, high));
+        }
         TRANSPOSE16(v)
 #pragma unroll
-        for (int l = 0; l < 16; ++l) PUT16(to + (k + l) * WIDTH + j, v[l]);
+        for (int l = 0; l < 16; ++l)
+          if (k + 2 * l < end) PUT_PAIRS(to + (k / 2 + l) * WIDTH + j, v[l]);
       }
     }
-    for (; k < end; ++k) {
-      for (int l = 0; l < 16; ++l) to[k * WIDTH + j + l] = j + l < lines ? LOAD(X, from[l] + k) : 0.0f;
-    }
-  }
 #else
-  if (lines == WIDTH) {
-    for (int k = begin; k < end; ++k) {
-      const int from = x + k * X_K + line;
+    for (int k = begin; k < end; k += 2) {
+      for (int j = 0; j < WIDTH; j += 16) {
+        global const float* from = x + k * X_K + line + j;
+        const float16 odd = k + 1 < K ? FN(part16)(from + X_K, lines - j) : 0.0f;
+        PUT_PAIRS(to + k / 2 * WIDTH + j, FN(pair16)(FN(part16)(from, lines - j), odd));
+      }
+    }
+#endif
+#else
+    const int x = T[z];
+    global float* to = P + ((z * panels + panel) * K) * WIDTH;
+#if TURNED
+    for (int j = 0; j < WIDTH; j += 16) {
+      int from[16];
+#pragma unroll
+      for (int l = 0; l < 16; ++l) from[l] = x + min(line + j + l, LINES - 1) * X_LINE;
+      int k = begin;
+      if (j + 16 <= lines) {
+        for (; k + 16 <= end; k += 16) {
+          float16 v[16];
+#pragma unroll
+          for (int l = 0; l < 16; ++l) v[l] = VLOAD(X, from[l] + k);
+          TRANSPOSE16(v)
+#pragma unroll
+          for (int l = 0; l < 16; ++l) PUT16(to + (k + l) * WIDTH + j, v[l]);
+        }
+      }
+      for (; k < end; ++k) {
+        for (int l = 0; l < 16; ++l) to[k * WIDTH + j + l] = j + l < lines ? LOAD(X, from[l] + k) : 0.0f;
+      }
+    }
+#else
+    if (lines == WIDTH) {
+      for (int k = begin; k < end; ++k) {
+        const int from = x + k * X_K + line;
 #if WIDTH == 8 && !X_HALF
-      vstore8(vload8(0, X + from), k, to);
+        vstore8(vload8(0, X + from), k, to);
 #elif WIDTH % 16
 #pragma unroll
-      for (int l = 0; l < WIDTH; ++l) to[k * WIDTH + l] = LOAD(X, from + l);
+        for (int l = 0; l < WIDTH; ++l) to[k * WIDTH + l] = LOAD(X, from + l);
 #else
 #pragma unroll
-      for (int j = 0; j < WIDTH; j += 16) PUT16(to + k * WIDTH + j, VLOAD(X, from + j));
+        for (int j = 0; j < WIDTH; j += 16) PUT16(to + k * WIDTH + j, VLOAD(X, from + j));
 #endif
+      }
+      continue;
     }
-    continue;
-  }
-  for (int k = begin; k < end; ++k) {
-    for (int l = 0; l < WIDTH; ++l) {
-      to[k * WIDTH + l] = l < lines ? LOAD(X, x + k * X_K + line + l) : 0.0f;
+    for (int k = begin; k < end; ++k) {
+      for (int l = 0; l < WIDTH; ++l) {
+        to[k * WIDTH + l] = l < lines ? LOAD(X, x + k * X_K + line + l) : 0.0f;
+      }
     }
-  }
 #endif
 #endif
   }

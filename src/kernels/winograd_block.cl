@@ -155,7 +155,7 @@ TILE_FUNCTION(tiles)(PARAMETERS, int tile_block, int tile_blocks, int part, int 
         const int lanes = min(16, IC - b * 16);
 #if STAGE
 #pragma nounroll
-        for (int i = 0; i < share; i += 16) PREFETCH(next + i);
+        for (int i = 0; i < share; i += 16) PREFETCH(next + i, 0);
         next += share;
 #endif
         for (int l = 0; l < lanes; ++l) {

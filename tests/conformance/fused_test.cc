@@ -303,11 +303,11 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
                  {"DeConv2d", "window bytes", DataType::UINT8, DataType::INT32}};
   for (const auto& [name, kernel, type, bias] : kServed) {
     for (const NamedCase& named : CasesOf(*Registry().Find(name))) {
-      bool is = named.c.outputs[0].dtype == type && !named.c.bench;
+      bool of_types = named.c.outputs[0].dtype == type && !named.c.bench;
       for (const CaseTensor& t : named.c.inputs)
-        is = is &&
-             (t.type.dtype == type || t.type.dtype == bias || t.type.dtype == DataType::UNKNOWN);
-      if (!is || !ServedByTiles(named, kernel)) continue;
+        of_types = of_types && (t.type.dtype == type || t.type.dtype == bias ||
+                                t.type.dtype == DataType::UNKNOWN);
+      if (!of_types || !ServedByTiles(named, kernel)) continue;
       for (TestGraph* g : {&fused, &unfused}) {
         std::vector<int> inputs;
         for (const CaseTensor& t : named.c.inputs) {

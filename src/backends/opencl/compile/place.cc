@@ -49,10 +49,11 @@ RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t
       e.helped += kInlineLaunch + std::min(work, kMeeting + work / 2);
     }
   }
-  const bool few = plans.size() == 1 && plans[0]->launches.size() <= kFewLaunches;
-  e.early = e.work > kMostHelped && e.work <= kMostEarly && few;
-  if (threads < 2 || plans.size() != 1 || (e.work > kMostHelped && !e.early))
-    e.helped = e.in_caller;
+  const bool one = plans.size() == 1;
+  e.early = one && e.work > kMostHelped && e.work <= kMostEarly &&
+            plans[0]->launches.size() <= kFewLaunches;
+  const bool may_help = one && (e.work <= kMostHelped || e.early);
+  if (threads < 2 || !may_help) e.helped = e.in_caller;
   return e;
 }
 

@@ -40,7 +40,7 @@ std::atomic<int> callers{0};
 /// Turns of waiting in a microsecond. One takes 10 to 80 ns, as the processor likes.
 uint32_t TurnsPerUs() {
   static const uint32_t turns = [] {
-    constexpr int kTurns = 500;
+    constexpr int kTurns = 100;
     std::atomic<uint32_t> word = 0;
     double most = 1;  // of a few times, as another thread may come between
     for (int time = 0; time < 5; ++time) {

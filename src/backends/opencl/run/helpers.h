@@ -17,6 +17,9 @@ namespace tim::vx::opencl {
 /// up, which is milliseconds: so a helper that finds itself there leaves, and a caller that waits
 /// for one pauses its Run and offers its core. Helpers are launched when Runs follow each other
 /// closely, no other graph runs in its caller's thread, and they were of use the last time.
+///
+/// A Run that takes longer than the wake-up (HelperRules::early) is shared from its beginning,
+/// whoever comes: helpers are launched with it, and stay only a moment for the next.
 /// Threads: one at a time.
 class Helpers {
  public:

@@ -76,14 +76,12 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
  private:
   /// The Run is over when it returns: what is enqueued behind it may read what it computes.
   Status ExecuteWithHelpers() {
-    TIMCL_TRY(joined_.Execute());
-    TIMCL_TRY(joined_.Wait());
-    for (int times = 0; helpers_->Paused(); ++times) {
-      Helpers::Pause(times);
+    for (int times = 0;; ++times) {
       TIMCL_TRY(joined_.Execute());
       TIMCL_TRY(joined_.Wait());
+      if (!helpers_->Paused()) return Status();
+      Helpers::Pause(times);
     }
-    return Status();
   }
 
   const std::shared_ptr<Session> session_;
