@@ -65,9 +65,9 @@ std::string Compare(const TensorType& type, const Bytes& expected, const void* g
     }
     const double a = have.At(i), b = want.At(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    const double allowed =
-        std::max(tolerance.ulp * ref::UlpOf(type.dtype, std::max(std::fabs(b), largest)),
-                 tolerance.absolute);
+    const double allowed = std::max(
+        tolerance.ulp * ref::UnitOf(tolerance, type.dtype, std::max(std::fabs(b), largest)),
+        tolerance.absolute);
     if (std::fabs(a - b) <= allowed) continue;  // false for NaN and infinity
     return fmt::format(
         "element {}: the kernel gives {:.9g}, the reference {:.9g} (allowed: {:.3g})", at, a, b,

@@ -41,6 +41,11 @@ double UlpOf(DataType dtype, double x) {
   return std::ldexp(1.0, std::max(std::ilogb(std::fabs(x)), least) - mantissa);
 }
 
+double UnitOf(const Tolerance& tolerance, DataType dtype, double x) {
+  if (!tolerance.sum) return UlpOf(dtype, x);
+  return std::max(std::ldexp(x, dtype == DataType::FLOAT16 ? -10 : -23), UlpOf(dtype, 0));
+}
+
 std::string PositionOf(const Shape& shape, int64_t i) {
   std::string text = "[";
   for (size_t d = 0; d < shape.rank(); ++d) {
@@ -110,7 +115,8 @@ std::optional<std::string> Compare(const TensorType& type, const void* expected,
         double size = std::fabs(a);
         if (tolerance.sum)
           size = std::max(size, magnitudes ? (*magnitudes)[static_cast<size_t>(i)] : largest);
-        allowed = std::max(tolerance.ulp * UlpOf(DataType::FLOAT32, size), tolerance.absolute);
+        allowed = std::max(tolerance.ulp * UnitOf(tolerance, DataType::FLOAT32, size),
+                           tolerance.absolute);
         // A result stored as half: what differs by little before rounding may round apart.
         if (type.dtype == DataType::FLOAT16 && (tolerance.ulp > 0 || tolerance.absolute > 0))
           allowed += UlpOf(DataType::FLOAT16, a);

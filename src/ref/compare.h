@@ -34,6 +34,11 @@ class Random {
 
 /// Distance from |x| to the next larger float of the type.
 double UlpOf(DataType dtype, double x);
+/// What Tolerance::ulp counts for a result, or a sum of magnitudes, of size x >= 0: an ulp; for
+/// sums the type's epsilon times x, because the error of a sum is bounded by a multiple of that
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2), where an ulp halves
+/// at powers of two.
+double UnitOf(const Tolerance& tolerance, DataType dtype, double x);
 /// Coordinates of element i, fastest first: "[3,0,1]".
 std::string PositionOf(const Shape& shape, int64_t i);
 
@@ -46,9 +51,9 @@ void FillInput(const CaseTensor& t, const TensorType& result, uint64_t seed, voi
 /// What a candidate may differ by: of its own, shared_ulp and bf16 count.
 inline Tolerance ToleranceOf(const KernelCandidate& candidate, Tolerance tolerance,
                              std::vector<double>* magnitudes) {
-  // bfloat16 has 8 significant bits, so two roundings by up to 2^-8 make (1 + 2^-8)^2 of a product;
-  // an ulp is at least 2^-24.
-  if (candidate.bf16) tolerance.ulp += 0x1p17 + 0x1p8;
+  // bfloat16 has 8 significant bits, so two roundings by up to 2^-8 make (1 + 2^-8)^2 of a product,
+  // here in units of 2^-23.
+  if (candidate.bf16) tolerance.ulp += 0x1p16 + 0x1p7;
   if (candidate.shared_ulp == 0) return tolerance;
   tolerance.ulp = candidate.shared_ulp;
   double largest = 0;

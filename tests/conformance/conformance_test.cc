@@ -13,6 +13,7 @@
 
 #include "support/coverage.h"
 #include "support/runnable.h"
+#include "tim/vx/tensor_form.h"
 
 namespace tim::vx {
 namespace conformance {
@@ -73,6 +74,17 @@ std::vector<NamedCase> Wanted(const OpDef& def) {
   return some;
 }
 
+bool CanLie(const OpView& op, const KernelCandidate& candidate) {
+  const auto can = [](const TensorView& t, TensorForm form) {
+    return !t.present() || t.is_const() || CanTake(t.type(), form);
+  };
+  for (size_t i = 0; i < op.num_inputs(); ++i)
+    if (!can(op.in(i), candidate.in)) return false;
+  for (size_t i = 0; i < op.num_outputs(); ++i)
+    if (!can(op.out(i), candidate.out)) return false;
+  return true;
+}
+
 /// The kernel files that the op's candidates use for its cases, whatever the device.
 std::set<std::string> SourcesOf(const OpDef& def) {
   std::set<std::string> sources;
@@ -86,8 +98,10 @@ std::set<std::string> SourcesOf(const OpDef& def) {
     for (const KernelCandidate& candidate : def.kernels) {
       for (const DeviceCaps& caps : {cpu, DeviceCaps()}) {
         const OpView op = graph.graph().view(node);
-        if (candidate.accepts != nullptr && !candidate.accepts(op, {caps}).ok()) continue;
-        const auto launches = candidate.make(op, {caps});
+        const KernelRequest request{caps, candidate.in, candidate.out};
+        if (!CanLie(op, candidate)) continue;
+        if (candidate.accepts != nullptr && !candidate.accepts(op, request).ok()) continue;
+        const auto launches = candidate.make(op, request);
         if (!launches.ok()) continue;
         for (const KernelSpec& spec : *launches) sources.insert(spec.source);
       }

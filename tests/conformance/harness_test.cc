@@ -303,6 +303,11 @@ TEST(CompareTest, SumsAreMeasuredByTheirMagnitudes) {
   const std::vector<double> large = {100.0}, small = {1.0};
   EXPECT_FALSE(Compare(F32(1), expected, got, Tolerance::Sum(), &large));
   EXPECT_TRUE(Compare(F32(1), expected, got, Tolerance::Sum(), &small));
+  // In proportion, where an ulp of 127 is that of 64.
+  const float near[] = {6e-5f}, far[] = {6.1e-5f};
+  const std::vector<double> odd = {127.0};
+  EXPECT_FALSE(Compare(F32(1), expected, near, Tolerance::Sum(), &odd));
+  EXPECT_TRUE(Compare(F32(1), expected, far, Tolerance::Sum(), &odd));
 }
 
 TEST(CompareTest, Integers) {

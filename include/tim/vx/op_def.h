@@ -268,7 +268,7 @@ struct Tolerance {
   double ulp = 0;  // float32 results: units in the last place, or `absolute`, whichever is larger
   double absolute = 0;
   int steps = 0;  // quantized results
-  /// Float sums of products: allowed is ulp of the sum of magnitudes instead of the result.
+  /// Float sums of products: `ulp` counts 2^-23 of the sum of magnitudes instead.
   bool sum = false;
   static constexpr Tolerance Exact() { return {0, 0, 0, false}; }
   static constexpr Tolerance Ulp(double ulp, int steps = 0, double absolute = 0) {
@@ -317,8 +317,8 @@ struct KernelCandidate {
   /// not asked where one of them cannot (CanTake). An op with such a candidate has a plain one,
   /// too.
   TensorForm in = TensorForm::kPlain, out = TensorForm::kPlain;
-  /// Neighbours share their rounding errors (Winograd): instead of Tolerance::sum, so many ulp of
-  /// the largest sum of magnitudes are allowed. 0: they do not.
+  /// Neighbours share their rounding errors (Winograd): instead of Tolerance::sum, so many times
+  /// 2^-23 of the largest sum of magnitudes are allowed. 0: they do not.
   double shared_ulp = 0;
   /// Rounds the factors of float32 products to bfloat16, and sums in float32. Asked in relaxed mode
   /// alone; may differ by 2^-7 of a sum of magnitudes more than Tolerance::sum allows.
