@@ -1,4 +1,4 @@
-// softmax.cl, 16 numbers at a time (lines16.clh). BETA is not negative; UNIT: it is 1.
+// softmax.cl, 16 numbers at a time (lines16.clh). BETA is positive; UNIT: it is 1.
 #include "lines16.clh"
 #include "power.clh"
 // clang-format off

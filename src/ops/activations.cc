@@ -203,6 +203,11 @@ TIMCL_POINTWISE(Celu, AlphaAttrs, "input", Tolerance::Ulp(8, 1),
                     .Checked(CheckCelu)
                     .Cases([](CaseMaker& make) {
                       UnaryCases(make, {MakeAttrs(AlphaAttrs{}), MakeAttrs(AlphaAttrs{0.7f})});
+                      // Its exponential grows as far as infinity.
+                      make.Of(AlphaAttrs{-0.5f})
+                          .In(cases::F32({37}))
+                          .Values({-1, -10, -43.9, -44.1, -44.3, -60, -100, -3e38, 0, 1})
+                          .Note("a negative alpha");
                     }));
 
 /// A slope with one extent other than 1, equal to the data's along `axis`, goes along `axis`.

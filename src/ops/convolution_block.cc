@@ -417,6 +417,13 @@ Operand TransformWeights(const OpView& op, const Convolution& c, const Form& f) 
   return PackedData<float>(DivideUp(outs, width) * width * ins * taps, "U", "float", pack);
 }
 
+/// What lies between the two launches: the input of all tiles in blocks of channels.
+size_t TransformedBytes(const Convolution& c, const Winograd& w) {
+  return static_cast<size_t>(c.images * w.blocks * w.form.taps() *
+                             DivideUp(c.channels, kChannelBlock) * w.form.rows * kChannelBlock) *
+         sizeof(float);
+}
+
 }  // namespace
 
 Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& request,
@@ -443,6 +450,10 @@ Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& reque
   if (winograd.cycles > 0.9 * direct)
     return Refuse("the tiles of " + to_string(p.ow) + "x" + to_string(p.oh) +
                   " pixels save too little");
+  const size_t bytes = winograd.form.fused ? 0 : TransformedBytes(c, winograd);
+  if (bytes / sizeof(float) > std::numeric_limits<int32_t>::max() ||
+      !request.caps.CanAllocate(bytes))
+    return Refuse("the transformed input is too large for one piece of memory");
   KernelOffer offer = {.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
   offer.pays_for_forms = true;
   return offer;
@@ -450,11 +461,9 @@ Result<KernelOffer> AcceptsWinograd(const OpView& op, const KernelRequest& reque
 Result<Launches> WinogradLaunches(const OpView& op, const KernelRequest& request,
                                   const Convolution& c) {
   const Plane p = PlaneOf(op, c);
-  const auto [form, tiles, blocks, groups, parts, cycles] = ChooseForm(p, c, request.caps);
+  const Winograd winograd = ChooseForm(p, c, request.caps);
+  const auto [form, tiles, blocks, groups, parts, cycles] = winograd;
   const int64_t in_blocks = DivideUp(c.channels, kChannelBlock);
-  const size_t between =
-      static_cast<size_t>(c.images * blocks * form.taps() * in_blocks * form.rows * kChannelBlock) *
-      sizeof(float);
   KernelSpec base;
   base.source = "winograd_block.cl";
   base.entry = "winograd_block";
@@ -478,6 +487,7 @@ Result<Launches> WinogradLaunches(const OpView& op, const KernelRequest& request
     return Launches{sums};
   }
   KernelSpec transform = base;
+  const size_t between = TransformedBytes(c, winograd);
   transform.operands = {In(0, "X"), Scratch(0, between, "V", "float")};
   transform.sizes.insert(transform.sizes.end(),
                          {{"OW", p.ow}, {"OH", p.oh}, {"LEFT", p.x.front}, {"TOP", p.y.front}});

@@ -208,27 +208,45 @@ MatrixProduct ProductOf(const OpView& op, bool bf16) {
   const Matrices s = MatricesOf(op);
   MatrixProduct p;
   p.bf16 = bf16;
+  p.scale = ScaleOf(op);
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.a_m = s.a_m, p.a_k = s.a_k, p.b_k = s.b_k, p.b_n = s.b_n;
   return p;
 }
+/// All that is asked of them before the launches: how many batches there are.
+MatrixProduct CountedProductOf(const OpView& op, bool bf16) {
+  MatrixProduct p = ProductOf(op, bf16);
+  p.a.resize(static_cast<size_t>(op.out(0).shape().count() / (p.m * p.n)));
+  return p;
+}
+MatrixProduct WholeProductOf(const OpView& op, bool bf16) {
+  MatrixProduct p = ProductOf(op, bf16);
+  Offsets offsets = OffsetsOf(op);
+  p.a = std::move(offsets.a), p.b = std::move(offsets.b);
+  return p;
+}
 template <bool kBf16>
 Result<KernelOffer> AcceptsTile(const OpView& op, const KernelRequest& request) {
-  MatrixProduct p = ProductOf(op, kBf16);
-  p.a.resize(static_cast<size_t>(op.out(0).shape().count() / (p.m * p.n)));
-  return p.Accepts(op, request);
+  return CountedProductOf(op, kBf16).Accepts(op, request);
 }
 template <bool kBf16>
 Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
-  MatrixProduct p = ProductOf(op, kBf16);
-  Offsets offsets = OffsetsOf(op);
-  p.a = std::move(offsets.a), p.b = std::move(offsets.b);
-  return p.Launch(op, request);
+  return WholeProductOf(op, kBf16).Launch(op, request);
+}
+template <bool kDot>
+Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request) {
+  return CountedProductOf(op, false).AcceptsBytes(op, request, kDot);
+}
+template <bool kDot>
+Result<Launches> ByteTiles(const OpView& op, const KernelRequest& request) {
+  return WholeProductOf(op, false).LaunchBytes(op, request, kDot);
 }
 
 constexpr KernelCandidate kKernels[] = {
     {.name = "tile bf16", .accepts = AcceptsTile<true>, .make = RegisterTile<true>, .bf16 = true},
     {"tile", AcceptsTile<false>, RegisterTile<false>},
+    {"tile dot", AcceptsBytes<true>, ByteTiles<true>},
+    {"tile bytes", AcceptsBytes<false>, ByteTiles<false>},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
@@ -253,6 +271,20 @@ void Cases(CaseMaker& make) {
           .Note("f32 to u8");
       make.Of(attrs).In(F32(a(19, 41))).In(F32(b(53, 19))).Note("ragged tiles");
       make.Of(attrs).In(F16(a(19, 41))).In(F16(b(53, 19))).Note("f16, ragged tiles");
+      make.Of(attrs)
+          .In(U8(a(19, 41)))
+          .In(I8(b(53, 19)))
+          .Out(Affine(DataType::INT8, {}, 0.3f, -3))
+          .Note("u8 by i8, ragged tiles");
+      make.Of(attrs)
+          .In(I8(a(67, 14)))
+          .In(Affine(DataType::INT8, b(35, 67), 0.02f, 0))
+          .Note("i8, centred, ragged tiles");
+      make.Of(attrs)
+          .In(I8(a(1050, 4)))
+          .In(U8(b(16, 1050)))
+          .Out(F32({16, 4}))
+          .Note("i8 by u8, long sums");
       make.Of(attrs).In(F32(a(17, 33))).In(F32(b(18, 17))).Note("one vector across");
       make.Of(attrs).In(F32(a(517, 32))).In(F32(b(17, 517))).Note("long sums");
       make.Of(attrs).In(I32(a(5, 3)), -9, 9).In(I32(b(18, 5)), -9, 9).Note("whole numbers");
@@ -287,6 +319,11 @@ void Cases(CaseMaker& make) {
       .In(F32({31, 35, 1, 2}))
       .Note("broadcast both ways, in tiles");
   make.Of(MatmulAttrs{false, true})
+      .In(U8({31, 13, 3, 1}))
+      .In(U8({31, 35, 1, 2}))
+      .Out(Affine(DataType::UINT8, {}, 0.3f, 121))
+      .Note("u8, broadcast both ways");
+  make.Of(MatmulAttrs{false, true})
       .In(F32({520, 32, 3, 1}))
       .In(F32({520, 17, 1, 2}))
       .Note("broadcast both ways, packed");
@@ -299,6 +336,18 @@ void Cases(CaseMaker& make) {
   make.Of(MatmulAttrs{}).In(F32({9, 5})).In(F32({21, 9})).Note("types").EachType();
   make.Of(MatmulAttrs{}).In(F32({512, 256})).In(F32({512, 512})).Note("512").Bench();
   make.Of(MatmulAttrs{}).In(F16({512, 512})).In(F16({512, 512})).Note("512, f16").Bench();
+  make.Of(MatmulAttrs{})
+      .In(U8({512, 512}))
+      .In(I8({512, 512}))
+      .Out(Affine(DataType::UINT8, {}, 0.9f, 121))
+      .Note("512, u8 by i8")
+      .Bench();
+  make.Of(MatmulAttrs{false, true})
+      .In(I8({64, 128, 12}))
+      .In(I8({64, 128, 12}))
+      .Out(I8({128, 128, 12}))
+      .Note("scores of attention, i8")
+      .Bench();
   for (int64_t n : {512, 1024}) {
     for (bool turn : {false, true}) {
       make.Of(MatmulAttrs{turn, false}).In(F32({n, n})).In(F32({n, n})).Note("square").Bench();

@@ -99,26 +99,10 @@ bool KeepsHalf(const MatrixProduct& p, const OpView& op) {
   return p.weights && p.m <= 4 && IsHalf(op.in(1));
 }
 
-/// The numbers of a list without repetitions, and for each entry of the list which one it is.
-struct Distinct {
-  std::vector<int64_t> values;
-  std::vector<int64_t> index;
-};
-Distinct DistinctOf(const std::vector<int64_t>& list) {
-  Distinct d;
-  d.values = list;
-  std::sort(d.values.begin(), d.values.end());
-  d.values.erase(std::unique(d.values.begin(), d.values.end()), d.values.end());
-  for (int64_t v : list) {
-    d.index.push_back(std::lower_bound(d.values.begin(), d.values.end(), v) - d.values.begin());
-  }
-  return d;
-}
-
 /// Packs the matrices of an input that begin at `starts`; sets where each begins then.
 KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width, int64_t step_k,
                       int64_t step_line, bool bf16, std::vector<int64_t>* starts) {
-  const Distinct d = DistinctOf(*starts);
+  const Distinct d(*starts);
   const int64_t panels = DivideUp(lines, width);
   const int64_t size = panels * (bf16 ? DivideUp(terms, 2) : terms) * width;
   for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
@@ -143,7 +127,7 @@ KernelSpec PackLaunch(size_t input, int64_t lines, int64_t terms, int64_t width,
 /// Rounds the rows of the matrices of input 0 to bfloat16, or converts them from half to float32,
 /// likewise.
 KernelSpec RoundLaunch(const MatrixProduct& p, int64_t workers, std::vector<int64_t>* starts) {
-  const Distinct d = DistinctOf(*starts);
+  const Distinct d(*starts);
   const int64_t size = p.m * (p.bf16 ? DivideUp(p.k, 2) : p.k);
   for (size_t z = 0; z < starts->size(); ++z) (*starts)[z] = d.index[z] * size;
   const std::vector<int32_t> table(d.values.begin(), d.values.end());

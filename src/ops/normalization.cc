@@ -72,8 +72,8 @@ Launches Normalize(const KernelRequest& request, Kind kind, const Shape::Lines& 
 Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request,
                                    const Shape::Lines& lines, bool by_position) {
   for (size_t i = kBeta; by_position && i <= kGamma; ++i) {
-    if (!lines::IsWide(op.in(i)))
-      return Status::Error(Code::kUnsupported, "not f32: " + op.in(i).label());
+    if (!IsWide(op.in(i)))
+      return Status::Error(Code::kUnsupported, "not of a type for vectors: " + op.in(i).label());
   }
   return lines::AcceptsVectors(op, request, lines);
 }

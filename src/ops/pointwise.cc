@@ -199,21 +199,6 @@ bool SameShapes(const OpView& op, const Walk& walk) {
   return same;
 }
 
-/// Read and stored 16 elements at once.
-bool IsWide(const TensorView& t) {
-  switch (t.dtype()) {
-    case DataType::FLOAT32:
-    case DataType::FLOAT16:
-      return true;
-    case DataType::INT8:
-    case DataType::UINT8:
-    case DataType::INT16:
-      return t.type().quantized() && !t.type().per_channel();
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {

@@ -53,8 +53,9 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
   return lines::LineLaunch<SoftmaxAttrs>(op, "softmax");
 }
 Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
-  if (!(op.attrs<SoftmaxAttrs>().beta >= 0))
-    return Status::Error(Code::kUnsupported, "a negative beta");
+  // Times 0, the -inf beside a short line would be NaN.
+  if (!(op.attrs<SoftmaxAttrs>().beta > 0))
+    return Status::Error(Code::kUnsupported, "beta is not positive");
   return lines::AcceptsVectors(op, request, lines::LinesOf<SoftmaxAttrs>(op));
 }
 Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
@@ -74,6 +75,8 @@ void Cases(CaseMaker& make) {
   for (int32_t axis : {0, 1, 2, 3, -1, -4})
     make.Of(SoftmaxAttrs{0.5f, axis}).In(F32({7, 5, 3, 2})).Note("axes");
   make.Of(SoftmaxAttrs{-1.5f, 1}).In(F32({19, 4, 1, 2, 3})).Note("negative beta, rank 5");
+  for (int32_t axis : {0, 1})
+    make.Of(SoftmaxAttrs{0, axis}).In(F32({20, 18}), -9, 9).Note("a beta of 0");
   make.Of(SoftmaxAttrs{1, 0}).In(F32({1001, 2}), -20, 20).Note("long lines");
   make.Of(SoftmaxAttrs{1, 0}).In(F32({16385, 1})).Note("longer than there is room for");
   for (int64_t n : {15, 16, 17, 63, 64, 65, 130})
@@ -101,6 +104,7 @@ void Cases(CaseMaker& make) {
   make.Of(SoftmaxAttrs{1, 0}).In(F32({128, 1024})).Note("1024 lines of 128").Bench();
   make.Of(SoftmaxAttrs{1, 0}).In(F32({128, 128, 12})).Note("attention").Bench();
   make.Of(SoftmaxAttrs{1, 0}).In(F32({1024, 1024})).Note("one million").Bench();
+  make.Of(SoftmaxAttrs{1, 0}).In(F16({1024, 1024})).Note("one million, f16").Bench();
   make.Of(SoftmaxAttrs{1, 2}).In(F32({32, 32, 1024})).Note("one million, across").Bench();
 }
 

@@ -91,8 +91,7 @@ size_t TurnOf(const std::vector<Digit>& digits) {
 Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
   auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.is_cpu) return refuse("not a CPU");
-  if (!lines::IsWide(op.in(0)) || !lines::IsWide(op.out(0)))
-    return refuse("neither f32 nor quantized bytes");
+  if (!IsWide(op.in(0)) || !IsWide(op.out(0))) return refuse("not of types for vectors");
   const std::vector<Digit> digits = DigitsOf(op);
   const size_t turn = TurnOf(digits);
   if (turn == digits.size()) return refuse("it moves nothing");
@@ -177,9 +176,10 @@ void Cases(CaseMaker& make) {
   add({1, 2, 0, 3}, {33, 6, 5, 2}, "CWHN to WHCN, vectors");
   add({2, 1, 0}, {19, 5, 18}, "outer with inner, vectors");
   for (const std::vector<uint32_t>& perm : {std::vector<uint32_t>{0, 2, 1}, {2, 0, 1}}) {
-    for (const TensorType& t : {U8({18, 3, 20}), I8({18, 3, 20})}) {
-      make.Of(TransposeAttrs{perm}).In(t).Note("bytes in vectors");
-      make.Of(TransposeAttrs{perm}).In(t).Out(F32()).Note("bytes in vectors, to f32");
+    for (const TensorType& t :
+         {U8({18, 3, 20}), I8({18, 3, 20}), I16({18, 3, 20}), F16({18, 3, 20})}) {
+      make.Of(TransposeAttrs{perm}).In(t).Note("vectors");
+      make.Of(TransposeAttrs{perm}).In(t).Out(F32()).Note("vectors, to f32");
     }
   }
   make.Of(TransposeAttrs{{1, 0, 2}})
@@ -194,6 +194,7 @@ void Cases(CaseMaker& make) {
   for (const TensorType& t : DeclaredTypes(make.def(), 0, {7, 5, 3}))
     make.Of(TransposeAttrs{{2, 1, 0}}).In(t).Out(F32()).Note("to f32");
   make.Of(TransposeAttrs{{2, 0, 1, 3}}).In(F32({112, 112, 64, 1})).Note("WHCN to CWHN").Bench();
+  make.Of(TransposeAttrs{{2, 0, 1, 3}}).In(F16({112, 112, 64, 1})).Note("WHCN to CWHN").Bench();
   make.Of(TransposeAttrs{{0, 2, 1}}).In(F32({64, 12, 128})).Note("heads of attention").Bench();
   make.Of(TransposeAttrs{{1, 0}}).In(F32({1024, 1024})).Note("a large matrix").Bench();
 }

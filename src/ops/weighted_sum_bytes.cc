@@ -17,10 +17,6 @@ using std::to_string;
 
 Status Refuse(const std::string& why) { return Status::Error(Code::kUnsupported, why); }
 
-bool IsByte(const TensorType& t) {
-  return t.quantized() && !t.per_channel() &&
-         (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
-}
 /// Neighbouring terms that one instruction multiplies.
 int64_t TogetherOf(const OpView& op, bool dot) {
   return !dot ? 1 : IsShort(op.in(0).type()) ? 2 : 4;
@@ -185,7 +181,8 @@ Result<KernelOffer> Bytes<kDot>::AcceptsBlocks(const OpView& op, const KernelReq
   // A last tile that moves back to end with its line stores again what is its neighbour's.
   const Plane p = PlaneOf(op, c);
   const Tile tile = ChooseTile(p, c, StepsOf(op, p, c, kDot), request.caps);
-  return Offer(true, (tile.stride > 0 ? p.ow : p.ow * p.oh) % tile.mx == 0);
+  const bool pays = std::max(c.channels, c.out_channels) >= 8;  // of 16 in a block
+  return Offer(pays, (tile.stride > 0 ? p.ow : p.ow * p.oh) % tile.mx == 0);
 }
 
 template <bool kDot>
@@ -339,7 +336,7 @@ Result<KernelOffer> Bytes<kDot>::AcceptsDepthwise(const OpView& op, const Kernel
   if (x.dilation != 1 || y.dilation != 1) return Refuse("only windows without dilation");
   if (x.size > 7 || y.size > 7) return Refuse("the window is larger than 7x7");
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, x.size * y.size, kDot));
-  return Offer(true, true);
+  return Offer(c.channels >= 8, true);
 }
 
 template <bool kDot>
@@ -395,25 +392,17 @@ Result<Launches> Bytes<kDot>::DepthwiseLaunch(const OpView& op, const KernelRequ
   return Launches{spec};
 }
 
-namespace {
-
-/// Rows and vectors of columns; few shapes, as above.
-struct MatmulTile {
-  int64_t rows, vectors;
-};
-MatmulTile ChooseTile(const Matmul& p, const DeviceCaps& caps) {
-  const int64_t vectors = DivideUp(p.n, 16);
+ByteTile ByteTile::Of(int64_t m, int64_t n, const DeviceCaps& caps) {
+  const int64_t vectors = DivideUp(n, 16);
   if (caps.few_registers()) {
-    if (p.m == 1) return {1, vectors <= 2 ? 2 : 4};
-    return {p.m <= 4 ? 4 : 6, 1};
+    if (m == 1) return {1, vectors <= 2 ? 2 : 4};
+    return {m <= 4 ? 4 : 6, 1};
   }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
-  if (p.m == 1) return {1, vectors <= 2 ? 2 : vectors <= 4 ? 4 : 8};
-  if (p.m <= 4) return {4, vectors <= 2 ? 2 : 6};
-  return vectors <= 2 ? MatmulTile{12, 2} : MatmulTile{6, 4};
+  if (m == 1) return {1, vectors <= 2 ? 2 : vectors <= 4 ? 4 : 8};
+  if (m <= 4) return {4, vectors <= 2 ? 2 : 6};
+  return vectors <= 2 ? ByteTile{12, 2} : ByteTile{6, 4};
 }
-
-}  // namespace
 
 template <bool kDot>
 Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelRequest& request,
@@ -425,8 +414,8 @@ Result<KernelOffer> Bytes<kDot>::AcceptsMatmul(const OpView& op, const KernelReq
 template <bool kDot>
 Result<Launches> Bytes<kDot>::MatmulLaunch(const OpView& op, const KernelRequest& request,
                                            const Matmul& p) {
-  const MatmulTile tile = ChooseTile(p, request.caps);
-  const int64_t width = tile.vectors * 16, groups = DivideUp(p.n, width);
+  const auto tile = ByteTile::Of(p.m, p.n, request.caps);
+  const int64_t width = tile.columns(), groups = DivideUp(p.n, width);
   const bool shorts = IsShort(op.in(0).type());
   const int64_t together = TogetherOf(op, kDot), steps = DivideUp(p.k, together);
   const Weights weights(op.in(1));

@@ -55,15 +55,16 @@ DeviceCaps Cpu() {
   return caps;
 }
 
-std::string Chosen(const Wishes& wishes) {
-  const auto graph = ReadGraph(Network(), Builtin());
+std::string Chosen(const Wishes& wishes, const DeviceCaps& caps = Cpu(),
+                   const std::string& network = Network()) {
+  const auto graph = ReadGraph(network, Builtin());
   for (size_t id = 0; id < graph->nodes().size(); ++id) {
     const Status s = ir::VerifyNode(*graph, static_cast<int>(id));
     EXPECT_TRUE(s.ok()) << s.message();
   }
   Unit unit;
-  Status s = Select(GraphView(graph, *graph->TopologicalOrder()), Cpu(), &unit, wishes);
-  if (s.ok()) s = ChooseForms(Cpu(), &unit, wishes);
+  Status s = Select(GraphView(graph, *graph->TopologicalOrder()), caps, &unit, wishes);
+  if (s.ok()) s = ChooseForms(caps, &unit, wishes);
   EXPECT_TRUE(s.ok()) << s.message();
   Fuse(&unit);
   Convert(&unit);
@@ -100,6 +101,38 @@ TEST(ConvolutionForms, KernelsCanBeForced) {
   text = Chosen(wishes);
   for (const char* op : {"#0", "#2", "#3", "#4", "#8"})
     EXPECT_THAT(text, ::testing::HasSubstr(std::string(op) + " Conv2d 'general'"));
+}
+
+TEST(ConvolutionForms, BlocksThatTheDeviceHasNoRoomFor) {
+  DeviceCaps caps = Cpu();
+  caps.max_allocation = 60000;  // %8 to %11 take 53760 bytes, and 64512 in blocks
+  const std::string text = Chosen({}, caps);
+  EXPECT_THAT(text, ::testing::HasSubstr("#4 Conv2d 'window' (%9"));
+  EXPECT_THAT(text, ::testing::HasSubstr("#8 Conv2d 'blocks' (blocked) (%13, %4)"));
+}
+
+TEST(ConvolutionForms, ScratchThatTheDeviceHasNoRoomFor) {
+  const std::string text = "%0 = input f32[20,20,144,1]\n" + Constant(1, "[3,3,144,32]", 41472, 1) +
+                           "%2 = Conv2d(%0, %1) {padding=\"SAME\"} : output f32[20,20,32,1]\n";
+  DeviceCaps caps = Cpu();
+  EXPECT_THAT(Chosen({}, caps, text), ::testing::HasSubstr("'winograd'"));
+  caps.max_allocation = 4 * 36 * 144 * 8 * 4;  // 25 tiles of 6x6 are four rows of 8
+  EXPECT_THAT(Chosen({}, caps, text), ::testing::HasSubstr("'winograd'"));
+  --caps.max_allocation;
+  EXPECT_THAT(Chosen({}, caps, text), ::testing::HasSubstr("'blocks'"));
+}
+
+TEST(ConvolutionForms, FewChannelsOfBytesStayPlain) {
+  for (const int channels : {1, 4, 8}) {
+    const std::string n = std::to_string(channels);
+    std::string text = Constant(1, "[3,3," + n + "," + n + "]", size_t(9 * channels * channels), 1);
+    text.replace(text.find("f32"), 3, "i8(0.02,0)");
+    while (text.find("e-3") != std::string::npos) text.erase(text.find("e-3"), 3);
+    text = "%0 = input u8(0.5,30)[40,40," + n + ",1]\n" + text +
+           "%2 = Conv2d(%0, %1) {padding=\"SAME\"} : output u8(0.5,30)[40,40," + n + ",1]\n";
+    EXPECT_THAT(Chosen({}, Cpu(), text),
+                ::testing::HasSubstr(channels < 8 ? "'window bytes'" : "'blocks bytes'"));
+  }
 }
 
 TEST(ConvolutionForms, AllChoicesAgree) {

@@ -38,7 +38,8 @@ struct DeviceCaps {
   std::array<size_t, 3> max_work_items = {1, 1, 1};  // of one work-group, by dimension
   uint64_t local_memory = 0;                         // bytes that a work-group may have
   bool has_double = false, has_half = false;         // arithmetic, cl_khr_fp64 and cl_khr_fp16
-  uint64_t max_allocation = 0, global_memory = 0;
+  uint64_t max_allocation = 0, global_memory = 0;    // bytes; 0: unknown
+  bool CanAllocate(uint64_t bytes) const { return max_allocation == 0 || bytes <= max_allocation; }
   size_t buffer_alignment = 128;  // bytes; origins of sub-buffers are multiples of it
   /// Kernels may contain the instructions vpdpbusd (sums of products of bytes without and with
   /// sign) and vpdpwssd (of 16 bits): the device is this machine's own CPU, and that has AVX-512

@@ -32,13 +32,6 @@ Launches LineLaunch(const OpView& op, const std::string& entry) {
   return {spec};
 }
 
-/// Whether kernels read and store 16 elements of it at once.
-inline bool IsWide(const TensorView& t) {
-  const bool byte = t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8;
-  return t.dtype() == DataType::FLOAT32 ||
-         (byte && t.type().quantized() && !t.type().per_channel());
-}
-
 /// Lines that a kernel with lines16.clh takes: of what lies in 16 elements at once, wide enough for
 /// vectors, and short enough to be kept by a work-item.
 inline Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request,
@@ -47,7 +40,7 @@ inline Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest&
   auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.is_cpu) return refuse("not a CPU");
   for (const TensorView& t : {op.in(0), op.out(0)}) {
-    if (!IsWide(t)) return refuse("neither f32 nor quantized bytes: " + t.label());
+    if (!IsWide(t)) return refuse("not of a type for vectors: " + t.label());
   }
   const bool across = lines.inner > 1;
   if ((across ? lines.inner : lines.n) < 16) return refuse("too narrow for vectors");

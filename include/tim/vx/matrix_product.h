@@ -3,6 +3,7 @@
 #ifndef TIM_VX_MATRIX_PRODUCT_H_
 #define TIM_VX_MATRIX_PRODUCT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -43,6 +44,17 @@ inline std::vector<int64_t> MatrixStarts(const Shape& t, const Shape& batch) {
   return starts;
 }
 
+/// The numbers of a list without repetitions, and for each entry of the list which one it is.
+struct Distinct {
+  explicit Distinct(const std::vector<int64_t>& list) : values(list) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    for (const int64_t v : list)
+      index.push_back(std::lower_bound(values.begin(), values.end(), v) - values.begin());
+  }
+  std::vector<int64_t> values, index;
+};
+
 /// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n]: input 0 times input 1 into output 0.
 /// A[m][k] lies at m * a_m + k * a_k, one of which is 1, and B[k][n] at k * b_k + n * b_n likewise.
 struct MatrixProduct {
@@ -55,11 +67,20 @@ struct MatrixProduct {
   bool weights = false;
   /// The factors are rounded to bfloat16 (KernelCandidate::bf16).
   bool bf16 = false;
+  /// Of bytes: what one unit of a sum stands for in the result.
+  float scale = 1;
 
   /// kUnsupported with the reason why register tiles cannot or should not take it. Of `a` and `b`
   /// it looks at the longer one's length alone.
   TIMCL_API Result<KernelOffer> Accepts(const OpView& op, const KernelRequest& request) const;
   TIMCL_API Result<Launches> Launch(const OpView& op, const KernelRequest& request) const;
+
+  /// The same of two quantized tensors of bytes with one scale each, without weights, exact
+  /// (matmul8.cl). `dot`: by instructions of AVX-512 VNNI.
+  TIMCL_API Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request,
+                                             bool dot) const;
+  TIMCL_API Result<Launches> LaunchBytes(const OpView& op, const KernelRequest& request,
+                                         bool dot) const;
 };
 
 }  // namespace tim::vx

@@ -62,6 +62,21 @@ inline Window MakeWindow(int64_t in, int64_t size, int64_t stride, int64_t dilat
   return w;
 }
 
+/// Whether kernels have VLOAD and VSTORE of it, of 16 elements at once.
+inline bool IsWide(const TensorView& t) {
+  switch (t.dtype()) {
+    case DataType::FLOAT32:
+    case DataType::FLOAT16:
+      return true;
+    case DataType::INT8:
+    case DataType::UINT8:
+    case DataType::INT16:
+      return t.type().quantized() && !t.type().per_channel();
+    default:
+      return false;
+  }
+}
+
 /// Work-items for `count` elements of which each takes `run` neighbours.
 inline int64_t DivideUp(int64_t count, int64_t run) { return (count + run - 1) / run; }
 /// Neighbours per work-item of a kernel that moves data: many on a CPU, where each work-item costs;

@@ -15,7 +15,11 @@
 
 namespace tim::vx::weighted_sum {
 
-/// A quantized tensor of 16 bits with one scale.
+/// A quantized tensor of 8 bits, or of 16, with one scale.
+inline bool IsByte(const TensorType& t) {
+  return t.quantized() && !t.per_channel() &&
+         (t.dtype == DataType::INT8 || t.dtype == DataType::UINT8);
+}
 inline bool IsShort(const TensorType& t) {
   return t.quantized() && !t.per_channel() && t.dtype == DataType::INT16;
 }
@@ -100,6 +104,15 @@ Channels ChannelsOf(const OpView& op, int64_t channels, int64_t terms, const Wei
 /// Terms whose sum stays in the range of the tile, whatever the input: below 2^24 in float, below
 /// 2^31 those of shorts. `weight`: the largest magnitude of one.
 int64_t LimitOf(const OpView& op, const Channels& channels, int64_t weight = 128);
+
+/// Rows and vectors of 16 columns of the tile of matmul8.cl, MR and NV. Few shapes, since each is a
+/// kernel to compile.
+struct ByteTile {
+  int64_t rows, vectors;
+  int64_t columns() const { return 16 * vectors; }
+  /// For a product of m rows and n columns.
+  static ByteTile Of(int64_t m, int64_t n, const DeviceCaps& caps);
+};
 
 /// Padded with zeros to whole groups of `width` channels.
 template <class T>

@@ -23,16 +23,23 @@ Status CheckCounts(const OpView& op) {
   return Status();
 }
 
-/// kUnsupported unless the op's tensors can lie as the candidate wants them.
-Status CheckForms(const KernelCandidate& candidate, const OpView& op) {
+/// kUnsupported unless the op's tensors can lie as the candidate wants them, and the device has
+/// room for that.
+Status CheckForms(const KernelCandidate& candidate, const OpView& op, const DeviceCaps& caps) {
   for (size_t i = 0; i < op.num_inputs() + op.num_outputs(); ++i) {
     const bool input = i < op.num_inputs();
     const size_t index = input ? i : i - op.num_inputs();
     const TensorView t = input ? op.in(index) : op.out(index);
-    if (!t.present() || t.is_const() || CanTake(t.type(), input ? candidate.in : candidate.out))
-      continue;
-    return Status::Error(Code::kUnsupported, (input ? op.in_label(index) : op.out_label(index)) +
-                                                 " cannot lie in blocks of channels");
+    const TensorForm form = input ? candidate.in : candidate.out;
+    if (!t.present() || t.is_const() || form == TensorForm::kPlain) continue;
+    const std::string& label = input ? op.in_label(index) : op.out_label(index);
+    if (!CanTake(t.type(), form))
+      return Status::Error(Code::kUnsupported, label + " cannot lie in blocks of channels");
+    // Few channels take the room of 16.
+    const TensorType blocks = InForm(t.type(), form);
+    if (blocks.shape.count() > std::numeric_limits<int32_t>::max() ||
+        !caps.CanAllocate(static_cast<uint64_t>(blocks.bytes())))
+      return Status::Error(Code::kUnsupported, label + " is too large in blocks of channels");
   }
   return Status();
 }
@@ -64,7 +71,7 @@ Result<KernelOffer> AskKernel(const KernelCandidate& candidate, const OpView& op
     return Status::Error(Code::kUnsupported, "left out by option without_kernels");
   if (!wishes.Want(candidate)) return Status::Error(Code::kUnsupported, "only in relaxed mode");
   if (!candidate.large_tensors) TIMCL_TRY(CheckCounts(op));
-  TIMCL_TRY(CheckForms(candidate, op));
+  TIMCL_TRY(CheckForms(candidate, op, caps));
   KernelOffer offer = candidate.offer;
   if (candidate.accepts != nullptr) {
     TIMCL_ASSIGN(offer, candidate.accepts(op, {caps, candidate.in, candidate.out, wishes.relaxed}));
