@@ -12,29 +12,36 @@ for argument in "$@"; do
   case $argument in -h | --help) exec python3 bench/peers/options.py --help ;; esac
 done
 needed=$(python3 bench/peers/options.py "$@")
-mkdir -p "$build"
+mkdir -p "$build/logs"
+if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+  echo "peers: python3 cannot make virtual environments here. On Debian, as root: apt-get install python3-venv" >&2
+  exit 1
+fi
 
-# environment <name>: kept as long as its requirements are the same. A version that is no longer there is replaced by the newest.
+# install <environment's folder> <requirements>: a version that is no longer there is replaced by the newest.
+install() {
+  local pip=("$1/bin/python" -m pip install --quiet --disable-pip-version-check)
+  [[ $2 == *-no-deps.txt ]] && pip+=(--no-deps)
+  "${pip[@]}" -r "$2" && return
+  echo "peers: not all of these versions can be installed; taking the newest instead:" >&2
+  sed -n 's/==.*//p' "$2" | tee /dev/stderr | xargs "${pip[@]}"
+}
+
+# environment <name>: kept as long as its requirements are the same. It is made beside the one that was there, which stays where that fails:
+# nothing in it is called by a name that moving would break, only bin/python.
 environment() {
-  local name=$1 at=$build/env-$1 wanted file pip
+  local name=$1 at=$build/env-$1 new=$build/env-$1.new wanted file
   wanted=$(cat "bench/peers/requirements-$name"*.txt)
   [[ -f $at/requirements && $(<"$at/requirements") == "$wanted" ]] && return
   echo "peers: making the environment $name (once)" >&2
-  rm -rf "$at"
-  python3 -m venv "$at"
-  pip=("$at/bin/python" -m pip install --quiet --disable-pip-version-check)
+  rm -rf "$new"
+  python3 -m venv "$new" || return
   for file in "bench/peers/requirements-$name"*.txt; do
-    local no_deps=()
-    [[ $file == *-no-deps.txt ]] && no_deps=(--no-deps)
-    if ! "${pip[@]}" "${no_deps[@]}" -r "$file"; then
-      echo "peers: not all of these versions can be installed; taking the newest instead:" >&2
-      sed -n 's/==.*//p' "$file" | tee /dev/stderr | xargs "${pip[@]}" "${no_deps[@]}" || {
-        echo "peers: $name cannot be installed here; its rows will say so" >&2
-        return
-      }
-    fi
+    install "$new" "$file" || return
   done
-  printf '%s' "$wanted" >"$at/requirements"
+  printf '%s' "$wanted" >"$new/requirements"
+  rm -rf "$at"
+  mv "$new" "$at"
 }
 
 # onednn_layers: the program that runs oneDNN's primitives, where the environment has the library and there is a compiler.
@@ -46,14 +53,30 @@ onednn_layers() {
     echo "peers: $source cannot be built here; the rows of oneDNN will say so" >&2
 }
 
+# model_bench: what its build says is shown only where it fails.
+model_bench() {
+  local log=$build/logs/model_bench.log
+  echo "peers: building model_bench (preset release)" >&2
+  { cmake --preset release && cmake --build --preset release --target model_bench; } >"$log" 2>&1 && return
+  tail -n 40 "$log" >&2
+  echo "peers: model_bench cannot be built (all of it is in $log); --no-ours compares the peers alone" >&2
+  exit 1
+}
+
 for name in $needed; do
   case $name in
-    model_bench)
-      echo "peers: building model_bench (preset release)" >&2
-      cmake --preset release >/dev/null
-      cmake --build --preset release --target model_bench >/dev/null
+    model_bench) model_bench ;;
+    *)
+      environment "$name" && continue
+      if [[ -f $build/env-$name/requirements ]]; then
+        echo "peers: $name cannot be installed here; the older one that is there is taken" >&2
+      elif [[ $name == onnx ]]; then
+        echo "peers: $name cannot be installed here. It runs all the others and computes what they are compared with: no table without it" >&2
+        exit 1
+      else
+        echo "peers: $name cannot be installed here; its rows will say so" >&2
+      fi
       ;;
-    *) environment "$name" ;;
   esac
 done
 onednn_layers

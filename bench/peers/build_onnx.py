@@ -105,9 +105,8 @@ class Builder:
         elif op == "add":
             self.node("Add", inputs, plain)
             self.activate(plain, kind, out)
-        elif op in ("max_pool", "average_pool"):
-            self.node({"max_pool": "MaxPool", "average_pool": "AveragePool"}[op], [x], out, kernel_shape=layer["kernel"],
-                      strides=layer["stride"], pads=layer["pads"])
+        elif op == "max_pool":
+            self.node("MaxPool", [x], out, kernel_shape=layer["kernel"], strides=layer["stride"], pads=layer["pads"])
         elif op == "global_mean":
             self.node("GlobalAveragePool", [x], out + ".pooled")
             self.node("Flatten", [out + ".pooled"], out)

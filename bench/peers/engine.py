@@ -8,7 +8,7 @@ engine.py PEER MODEL INPUTS THREADS [KEY=VALUE...]
 
 It answers one JSON line first: {"ready": true, "version": ..., "threads": ..., "settings": ...}; then one line per line of input:
   run N         {"wall_ms": [N times], "cpu_ms": CPU time of the whole process per run}
-  outputs FILE  {"outputs": [shapes]}; the values are in FILE, an .npz as above
+  outputs FILE  {"outputs": [shapes]}; the values are in FILE, float32, one output after the other
 Anything that fails is {"error": ...}. Inputs are set before time counts, as long as the runtime can keep them.
 """
 import json, sys, time, types
@@ -171,7 +171,7 @@ PEERS = {f.__name__: f for f in (onnxruntime, openvino, litert, ncnn, mnn)}
 
 
 def answer(engine, line):
-    words = line.split()
+    words = line.split(None, 1)
     if words[0] == "run":
         clock, run, times = time.perf_counter_ns, engine.run, []
         before = time.process_time_ns()
@@ -184,7 +184,9 @@ def answer(engine, line):
         getattr(engine, "reset", lambda: None)()  # states of recurrent layers that stay from run to run
         engine.run()
         values = engine.outputs()
-        np.savez(words[1], **{str(i): np.asarray(v, np.float32) for i, v in enumerate(values)})
+        with open(words[1].strip(), "wb") as file:
+            for value in values:
+                file.write(np.ascontiguousarray(value, np.float32).tobytes())
         return {"outputs": [list(v.shape) for v in values]}
     raise ValueError(f"'{words[0]}' is neither run nor outputs")
 

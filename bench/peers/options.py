@@ -11,6 +11,7 @@ NETWORKS = ["lenet", "resnet8", "mobilenet_v1_025", "ds_cnn", "autoencoder", "mo
             "yolov4_tiny", "resnet50", "bert_base", "lstm"]
 SMALL = NETWORKS[:5]
 ELEMENTWISE = ["tanh_1m", "sigmoid_1m", "softmax_1m", "layernorm_1m"]
+NOTHING = "tanh_4"  # computes next to nothing: what it takes is what a call costs
 RELAXED = ["resnet50", "bert_base"]  # where OpenVINO's default, products in bfloat16, is compared with our relaxed mode
 QUICK = [*SMALL, "resnet50"]
 # What builds each kind of model: environment, script, and the kind that it starts from.
@@ -54,10 +55,23 @@ def kinds_for(kinds):
     return [kind for kind in BUILDERS if kind in wanted]
 
 
+def two_cpus(allowed, topology="/sys/devices/system/cpu"):
+    """Two of these CPUs, of different cores where the system tells which CPUs are one core; one, if there is but one."""
+    first, *others = sorted(allowed)
+    try:
+        text = pathlib.Path(topology, f"cpu{first}/topology/thread_siblings_list").read_text()
+        ranges = [[int(end) for end in part.split("-")] for part in text.split(",")]
+        same_core = {cpu for part in ranges for cpu in range(part[0], part[-1] + 1)}
+    except (OSError, ValueError):
+        same_core = set()
+    return [first, *([cpu for cpu in others if cpu not in same_core] or others)[:1]]
+
+
 def choose(arguments):
     parser = argparse.ArgumentParser(prog="scripts/peers.sh", description="Our networks beside other runtimes: the same layers, weights and "
                                      "inputs, on the same two cores, in one run.")
-    parser.add_argument("--quick", action="store_true", help="a few minutes: the small networks and ResNet-50, fewer rounds")
+    parser.add_argument("--quick", action="store_true", help="a few minutes, once everything is made (the first time makes all that these "
+                        "networks need for every peer; --peer limits that): the small networks and ResNet-50, fewer rounds")
     parser.add_argument("--network", action="append", choices=NETWORKS + ELEMENTWISE, metavar="NAME", help="only this one; may be repeated: "
                         + ", ".join(NETWORKS + ELEMENTWISE))
     parser.add_argument("--dtype", action="append", choices=["fp32", "int8", "relaxed"])
@@ -69,14 +83,21 @@ def choose(arguments):
     parser.add_argument("--seconds", type=float, help="length of a turn (0.1)")
     parser.add_argument("--no-one-thread", action="store_true", help="without the CPU times of one thread")
     parser.add_argument("--prepare", action="store_true", help="only builds the models")
-    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/peers.json", help="the picture goes beside it")
+    parser.add_argument("--output", type=pathlib.Path, help="the picture goes beside it (build/peers.json; build/peers-<what was chosen>.json, "
+                        "where not everything is measured)")
     got = parser.parse_args(arguments)
-    got.cpus = sorted(os.sched_getaffinity(0))[:2]
+    got.cpus = two_cpus(os.sched_getaffinity(0))
+    chosen = [word for word in ("quick", "no-ours", "no-one-thread") if getattr(got, word.replace("-", "_"))]
+    chosen += [*(got.network or []), *(got.dtype or []), *(got.peer or [])]
+    got.whole = not chosen  # a part has a file of its own, so that it never replaces the whole
+    got.output = got.output or ROOT / "build" / ("-".join(["peers", *chosen])[:150] + ".json")
     got.rounds = got.rounds or (3 if got.quick else 7)
     got.seconds = got.seconds or (0.05 if got.quick else 0.1)
     got.one_thread = not got.no_one_thread
     got.networks = got.network or (QUICK if got.quick else NETWORKS + ELEMENTWISE)
-    got.peers = [peer for peer in PEERS if not got.peer or peer.name in got.peer]
+    got.peers = [peer for peer in PEERS if (not got.peer or peer.name in got.peer) and (not got.dtype or {*peer.dtypes} & {*got.dtype})]
+    if not got.peers:
+        parser.error(f"none of these peers has {' or '.join(got.dtype)}")
     got.builds = not (got.no_ours or got.ours or got.no_build or got.prepare)
     got.ours = None if got.no_ours else got.ours or ROOT / "build/release/bench/model_bench"
     if got.ours and not got.builds and not got.prepare and not got.ours.is_file():

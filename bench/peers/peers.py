@@ -4,13 +4,11 @@
 Each engine is a process that stays alive and only computes when asked; they take turns in rounds, so that what disturbs the machine
 disturbs all of them. docs/peers.md says what is measured and how to read it.
 """
-import contextlib, hashlib, json, math, os, pathlib, select, statistics, subprocess, sys, tempfile, time
-
-import numpy as np
+import array, contextlib, hashlib, json, math, operator, os, pathlib, select, statistics, subprocess, sys, tempfile, time
 
 import report
 from network import Network, networks
-from options import BUILD, BUILDERS, ELEMENTWISE, NETWORKS, PEERS, RELAXED, SMALL, choose, kinds_for
+from options import BUILD, BUILDERS, ELEMENTWISE, NETWORKS, NOTHING, PEERS, RELAXED, SMALL, choose, kinds_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 # How far outputs may be from those of ONNX Runtime in fp32, as a share of the largest output, before a time counts.
@@ -20,6 +18,20 @@ PAUSE = 0.02  # seconds; runtimes that spin after a run stop before the next one
 
 class Failure(Exception):
     """What the user is told in the row of the table."""
+
+
+class Finding(Failure):
+    """One that is a result like a time: another run would find it again."""
+
+
+def why(error):
+    """What the row says. Whatever an engine answers may cost its own row only, so errors of any kind end here."""
+    return str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+
+
+def no_number(word):
+    """For json: NaN and infinities are no JSON, and could not be written into the table's."""
+    raise ValueError(word)
 
 
 def python(environment):
@@ -36,6 +48,16 @@ class Child:
                                             stdout=subprocess.PIPE, stderr=errors, env={**os.environ, **(environment or {})})
         self.rest, self.patience = b"", patience
 
+    def ready(self, check=lambda told: None):
+        """What it says of itself first. One that is not as `check` wants it does not stay behind to disturb the others."""
+        try:
+            told = self.answer()
+            check(told)
+        except BaseException:
+            self.close()
+            raise
+        return told
+
     def answer(self):
         deadline = time.monotonic() + self.patience
         while b"\n" not in self.rest:
@@ -49,7 +71,7 @@ class Child:
             self.rest += part
         line, self.rest = self.rest.split(b"\n", 1)
         try:
-            told = json.loads(line)
+            told = json.loads(line, parse_constant=no_number)
         except ValueError:
             raise Failure(f"wrote {line[:100]!r}, which is no JSON") from None
         if "error" in told:
@@ -80,18 +102,19 @@ class PeerEngine(Child):
         self.peer = peer
         super().__init__([python(peer.environment), HERE / "engine.py", peer.engine, peer.model(folder, dtype), peer.inputs(folder), len(cpus),
                           *peer.options], cpus, BUILD / f"logs/{folder.name}-{dtype}-{peer.name}-{len(cpus)}.log")
-        self.about = self.answer()
+        self.about = self.ready()
 
     def run(self, count):
         told = self.ask(f"run {count}")
         return told["wall_ms"], told["cpu_ms"]
 
     def outputs(self, net):
-        with tempfile.TemporaryDirectory() as folder:
-            self.ask(f"outputs {folder}/outputs.npz")
-            with np.load(f"{folder}/outputs.npz") as stored:
-                values = [stored[str(i)] for i in range(len(stored.files))]
-        return [in_our_order(net, name, value, self.peer.kind) for name, value in zip(net.outputs, values)]
+        with tempfile.NamedTemporaryFile() as file:
+            shapes = self.ask(f"outputs {file.name}")["outputs"]
+            data = floats(file.name)
+        if len(shapes) != len(net.outputs):
+            raise Failure(f"{len(shapes)} outputs instead of {len(net.outputs)}")
+        return [in_our_order(net, name, value, self.peer.kind) for name, value in zip(net.outputs, split(net, data))]
 
 
 class LayersEngine(Child):
@@ -103,7 +126,7 @@ class LayersEngine(Child):
             raise Failure("oneDNN or a compiler is missing here, so its program was not built")
         super().__init__([binary, layers, folder / "layers.bin"], cpus, BUILD / f"logs/{folder.name}-{dtype}-{peer.name}-{len(cpus)}.log",
                          {"OMP_NUM_THREADS": str(len(cpus)), "OMP_PROC_BIND": "true"})
-        self.about = self.answer()
+        self.about = self.ready()
 
     def run(self, count):
         told = self.ask(f"run {count}")
@@ -112,9 +135,9 @@ class LayersEngine(Child):
 
 
 def start_peer(peer, folder, dtype, cpus):
-    why = folder / f"{dtype}-{peer.name}.txt"  # written by a builder
-    if why.exists():
-        raise Failure(f"no model: {why.read_text('utf-8').strip()}")
+    reason = folder / f"{dtype}-{peer.name}.txt"  # written by a builder
+    if reason.exists():
+        raise Finding(f"no model: {reason.read_text('utf-8').strip()}")
     return (LayersEngine if peer.part else PeerEngine)(peer, folder, dtype, cpus)
 
 
@@ -122,11 +145,16 @@ class OurEngine(Child):
     def __init__(self, binary, net, dtype, cpus, inline):
         kind = {"fp32": "f32"}.get(dtype, dtype)
         name = os.path.relpath(net.path, networks.HERE).removesuffix(".json")
-        more = {"TIMCL_INLINE": "1" if inline else "0", "POCL_AFFINITY": "1", "POCL_KERNEL_CACHE": "1"}
-        if len(cpus) == 1:
-            more |= {"POCL_MAX_PTHREAD_COUNT": "1", "POCL_CPU_MAX_CU_COUNT": "1"}
-        super().__init__([binary, "--serve", name, kind], cpus, BUILD / f"logs/{net.name}-{dtype}-ours-{len(cpus)}-{inline}.log", more)
-        self.about = self.answer()
+        expected = net.text.get("expected_int8" if dtype == "int8" else "expected")
+        # PoCL counts all CPUs of the machine, and binds its worker i to CPU i, which is right only where ours are the first ones.
+        super().__init__([binary, "--serve", name, kind], cpus, BUILD / f"logs/{net.name}-{dtype}-ours-{len(cpus)}-{inline}.log",
+                         {"TIMCL_INLINE": str(int(inline)), "POCL_KERNEL_CACHE": "1", "POCL_MAX_PTHREAD_COUNT": str(len(cpus)),
+                          "POCL_CPU_MAX_CU_COUNT": str(len(cpus)), "POCL_AFFINITY": str(int(cpus == list(range(len(cpus)))))})
+
+        def check(told):
+            if expected and told.get("check") != "as expected":
+                raise Failure(f"its own check says: {told.get('check')}")
+        self.about = self.ready(check)
 
     def run(self, count):
         told = self.ask(f"run {count}")
@@ -135,35 +163,45 @@ class OurEngine(Child):
     def outputs(self, net):
         with tempfile.NamedTemporaryFile() as file:
             self.ask(f"output {file.name}")
-            data = np.fromfile(file.name, np.float32)
-        sizes = [math.prod(net.shapes[name]) for name in net.outputs]
-        if len(data) != sum(sizes):
-            raise Failure(f"{len(data)} output values instead of {sum(sizes)}")
-        return np.split(data, np.cumsum(sizes)[:-1])
+            return split(net, floats(file.name))
+
+
+def floats(path):
+    return array.array("f", pathlib.Path(path).read_bytes())
+
+
+def split(net, data):
+    """The outputs, flat, one by one."""
+    sizes = [math.prod(net.shapes[name]) for name in net.outputs]
+    if len(data) != sum(sizes):
+        raise Failure(f"{len(data)} output values instead of {sum(sizes)}")
+    return [data[sum(sizes[:i]):sum(sizes[:i + 1])] for i in range(len(sizes))]
 
 
 def in_our_order(net, name, value, kind):
-    """Flat, in the order of the network's description, which has pictures as NHWC."""
-    n, *inner = net.shapes[name]
-    if name in net.pictures and kind != "tflite":
-        h, w, c = inner
-        value = value.reshape(n, c, h, w).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(value, np.float32).reshape(-1)
+    """An output in the order of the network's description, which has pictures as NHWC."""
+    if name not in net.pictures or kind == "tflite":
+        return value
+    n, h, w, c = net.shapes[name]
+    plane, found = h * w, array.array("f", value)
+    for i in range(n * c):
+        first = i // c * c * plane + i % c
+        found[first:first + c * plane:c] = value[i * plane:(i + 1) * plane]
+    return found
 
 
 def difference(a, b, reference):
     """Largest difference of two lists of outputs, each as a share of the largest value of the reference's output."""
-    worst = 0.0
-    for x, y, r in zip(a, b, reference, strict=True):
-        if x.shape != r.shape or y.shape != r.shape:
-            raise Failure(f"an output has {x.size} and {y.size} elements instead of {r.size}")
-        share = float(np.max(np.abs(x - y))) / (float(np.max(np.abs(r))) or 1.0)
-        worst = max(worst, share) if math.isfinite(share) else math.inf
-    return worst
+    sizes = [[len(value) for value in values] for values in (a, b, reference)]
+    if sizes != [sizes[2]] * 3:
+        raise Failure(f"outputs of {sizes[0]} and {sizes[1]} elements instead of {sizes[2]}")
+    if not all(all(map(math.isfinite, value)) for value in (*a, *b)):
+        raise Failure("an output is NaN or infinite")
+    return max(max(map(abs, map(operator.sub, x, y))) / (max(map(abs, r)) or 1.0) for x, y, r in zip(a, b, reference))
 
 
 def load(name):
-    path = HERE / "elementwise" / f"{name}.json" if name in ELEMENTWISE else networks.HERE / f"{name}.json"
+    path = HERE / "elementwise" / f"{name}.json" if name in (*ELEMENTWISE, NOTHING) else networks.HERE / f"{name}.json"
     net = Network(path)
     net.path = path
     return net
@@ -208,32 +246,38 @@ def prepare(net, kinds):
 
 def reference(net, folder, cpus):
     """Outputs in fp32 by ONNX Runtime, kept beside its model."""
-    kept, stamp = folder / "reference.npz", folder / "onnx.stamp"
+    kept, stamp = folder / "reference.f32", folder / "onnx.stamp"
     if not kept.exists() or kept.stat().st_mtime < stamp.stat().st_mtime:
         engine = PeerEngine(PEERS[0], folder, "fp32", cpus)
         try:
-            np.savez(kept, **{str(i): value for i, value in enumerate(engine.outputs(net))})
+            values = engine.outputs(net)
         finally:
             engine.close()
-    with np.load(kept) as stored:
-        return [stored[str(i)] for i in range(len(stored.files))]
+        difference(values, values, values)  # looks for what is no number
+        report.write(kept, b"".join(value.tobytes() for value in values))
+    return split(net, floats(kept))
 
 
 def take_turns(engines, rounds, seconds, peak):
-    """({name: (all wall times, CPU time per run of each round)}, {name: why it failed}); `seconds` is about what one turn takes.
+    """({name: (all wall times, CPU time per run of each round)}, {name: why it failed}, rounds without disturbance); `seconds` is about what
+    one turn takes.
 
     The peak is measured in every round: one in which it is low was disturbed and is repeated, up to three times as many rounds in all.
     """
-    counts, found, failed, taken = {}, {name: ([], []) for name in engines}, {}, []
+    counts, found, failed, taken, names = {}, {name: ([], []) for name in engines}, {}, [], list(engines)
     for turn in range(3 * rounds + 1):
-        before, this = peak.measure(), {}
-        for name, engine in engines.items():
+        if len(failed) == len(names):
+            break
+        before, this, first = peak.measure(), {}, turn % len(names)
+        time.sleep(PAUSE)
+        for name in names[first:] + names[:first]:  # whoever follows the peak is another one each time
             if name in failed:
                 continue
             try:
-                this[name] = engine.run(counts.get(name, 3))
-            except Failure as failure:
-                failed[name] = str(failure)
+                this[name] = timed(engines[name], counts.get(name, 3))
+            except Exception as failure:
+                failed[name] = why(failure)
+                engines[name].close()  # it may compute still
                 continue
             if not turn:  # warms up and says how long a run takes
                 counts[name] = max(2, min(2000, round(seconds * 1e3 / max(min(this[name][0]), 1e-3))))
@@ -247,79 +291,112 @@ def take_turns(engines, rounds, seconds, peak):
         for name, (walls, cpu) in this.items():
             found[name][0].extend(walls)
             found[name][1].append(cpu)
-    return found, failed, len(quiet)
+    return found, failed, len(quiet) if peak.best else None
+
+
+def timed(engine, count):
+    walls, cpu = engine.run(count)
+    if not walls or not all(0 < wall < math.inf for wall in walls) or not 0 <= cpu < math.inf:
+        raise Failure(f"told times that are none: {walls[:3]}, {cpu}")
+    return walls, cpu
+
+
+def calls(settings):
+    """{engine: least microseconds of a run that computes nothing}, on one thread: no more than that is the way in which it is called."""
+    net, cpus, engines = load(NOTHING), settings.cpus[:1], {peer.engine for peer in settings.peers}
+    peers = [peer for peer in PEERS if peer.name in engines]
+    folder, _ = prepare(net, {peer.kind for peer in peers})
+    makers = {peer.name: lambda peer=peer: start_peer(peer, folder, "fp32", cpus) for peer in peers}
+    if settings.ours:
+        makers["ours"] = lambda: OurEngine(settings.ours, net, "fp32", cpus, True)
+    found = {}
+    for name, make in makers.items():
+        try:
+            with contextlib.closing(make()) as engine:
+                found[name] = 1e3 * min(timed(engine, 2000)[0])
+        except Exception as failure:
+            say(f"{name}: what a call costs is not known: {why(failure)}")
+    return found
 
 
 def compare(net, dtype, peers, settings, peak):
     """The rows of one network in one dtype."""
     folder, no_model = prepare(net, {"onnx", *(peer.kind for peer in peers)})
     rows = {peer.name: {"network": net.name, "dtype": dtype, "peer": peer.name, "peer_ms": None, "ours_ms": None, "ratio": None,
-                        "max_error": None, "threads": len(settings.cpus), **({"part": peer.part} if peer.part else {})}
+                        "max_error": None, "threads": len(settings.cpus), **({"part": peer.part} if peer.part else {}),
+                        **({"error": no_model[peer.kind]} if peer.kind in no_model else {})}
             for peer in peers}
     ours_error = None
     try:
         truth = reference(net, folder, settings.cpus)
-    except (Failure, OSError) as failure:
-        return [{**row, "error": f"no reference outputs: {failure}"} for row in rows.values()]
+    except Exception as failure:
+        return [{**row, "error": f"no reference outputs: {no_model.get('onnx') or why(failure)}"} for row in rows.values()]
 
-    def start(cpus, record):
-        """Engines that work, by name; ours and ours without the inline device first."""
+    def fails(name, error, explained=False):
         nonlocal ours_error
-        engines = {}
+        if name == "ours":
+            ours_error = ours_error or error
+        elif name in rows:
+            rows[name].update(error=error, **({"explained": True} if explained else {}))
+        else:
+            say(f"{net.name} {dtype} {name}: {error}")
 
-        def add(name, make):
+    def start(cpus):
+        """Engines that work, by name; ours and ours without the inline device first."""
+        makers, engines = {}, {}
+        if settings.ours and not ours_error:
+            makers["ours"] = lambda: OurEngine(settings.ours, net, dtype, cpus, True)
+            if net.name in SMALL and cpus == settings.cpus:
+                makers["ours-plain"] = lambda: OurEngine(settings.ours, net, dtype, cpus, False)
+        makers |= {peer.name: lambda peer=peer: start_peer(peer, folder, dtype, cpus) for peer in peers if "error" not in rows[peer.name]}
+        for name, make in makers.items():
             try:
                 engines[name] = make()
-                return engines[name]
-            except (Failure, OSError) as failure:
-                return str(failure)
-        if settings.ours:
-            got = add("ours", lambda: OurEngine(settings.ours, net, dtype, cpus, True))
-            if isinstance(got, str):
-                ours_error = ours_error or got
-            elif net.name in SMALL and record:
-                add("ours-plain", lambda: OurEngine(settings.ours, net, dtype, cpus, False))
-        for peer in peers:
-            if rows[peer.name].get("error"):
-                continue
-            got = no_model.get(peer.kind) or add(peer.name, lambda: start_peer(peer, folder, dtype, cpus))
-            if isinstance(got, str):
-                rows[peer.name]["error"] = got
-            elif record:
-                rows[peer.name].update({key: got.about[key] for key in ("version", "settings")})
+            except Exception as failure:
+                fails(name, why(failure), isinstance(failure, Finding))
         return engines
 
+    def judge(name, engine):
+        """The outputs of an engine that may be timed; those of one layer after the other have been compared already."""
+        if name in rows:
+            rows[name].update({key: engine.about[key] for key in ("version", "settings")})
+        if rows.get(name, {}).get("part"):
+            values, error = None, engine.about["max_error"]
+        else:
+            values = engine.outputs(net)
+            error = difference(values, truth, truth)
+        if not error <= LIMITS[dtype]:
+            raise Finding(f"outputs differ from ONNX Runtime's in fp32 by {error:.2g} of the largest, more than {LIMITS[dtype]:g}")
+        if name in rows:
+            rows[name].update(max_error=error, peer_error=error)
+        return values
+
+    def turns(engines, rounds):
+        found, stopped, quiet = take_turns(engines, rounds, settings.seconds, peak)
+        for name, error in stopped.items():
+            fails(name, error)
+        return found, quiet
+
     say(f"{net.name} {dtype}: starting")
-    engines = start(settings.cpus, True)
+    engines = start(settings.cpus)
     try:
         # Nothing is timed before outputs agree.
         values = {}
-        for name, engine in list(engines.items()):
+        for name in list(engines):
             try:
-                if isinstance(engine, LayersEngine):
-                    error = rows[name]["max_error"] = rows[name]["peer_error"] = engine.about["max_error"]
-                else:
-                    values[name] = engine.outputs(net)
-                    error = difference(values[name], truth, truth)
-                if not error <= LIMITS[dtype]:
-                    raise Failure(f"outputs differ from ONNX Runtime's in fp32 by {error:.2g} of the largest, more than {LIMITS[dtype]:g}")
-            except Failure as failure:
-                if name == "ours":
-                    ours_error = str(failure)
-                elif name in rows:
-                    rows[name]["error"] = str(failure)
+                values[name] = judge(name, engines[name])
+            except Exception as failure:
+                fails(name, why(failure), isinstance(failure, Finding))
                 engines.pop(name).close()
-        for name, row in rows.items():
-            if name in values:
-                row["max_error"] = difference(values[name], values.get("ours", truth), truth)
-                row["peer_error"] = difference(values[name], truth, truth)
-                if "ours" in values:
-                    row["ours_error"] = difference(values["ours"], truth, truth)
-        if settings.ours and "ours" in engines:
-            compiled = engines["ours"].about
-            for row in rows.values():
-                row.update({key: compiled[key] for key in ("steps", "launches", "compile_ms", "first_run_ms") if key in compiled})
-        found, failed, quiet = take_turns(engines, settings.rounds, settings.seconds, peak)
+        if "ours" in engines:
+            compiled, error = engines["ours"].about, difference(values["ours"], truth, truth)
+            for name, row in rows.items():
+                row.update({key: compiled[key] for key in ("steps", "launches", "compile_ms", "first_run_ms") if key in compiled}, ours_error=error)
+                if (compiled.get("rms_error") or -1) >= 0:  # negative where the network has no values to compare with
+                    row["ours_rms_error"] = compiled["rms_error"]
+                if values.get(name):
+                    row["max_error"] = difference(values[name], values["ours"], truth)
+        found, quiet = turns(engines, settings.rounds)
         for row in rows.values():
             row["quiet_rounds"] = quiet
     finally:
@@ -327,21 +404,17 @@ def compare(net, dtype, peers, settings, peak):
             engine.close()
     one = {}
     if settings.one_thread:
-        engines = start(settings.cpus[:1], False)
+        engines = start(settings.cpus[:1])
         try:
-            one, _, _ = take_turns(engines, max(2, settings.rounds // 2), settings.seconds, peak)
+            one, _ = turns(engines, max(2, settings.rounds // 2))
         finally:
             for engine in engines.values():
                 engine.close()
-    ours_error = ours_error or failed.get("ours")
     for name, row in rows.items():
-        if name in failed:
-            row["error"] = failed[name]
         finish(row, net, found.get(name), found.get("ours"), found.get("ours-plain"), one.get(name), one.get("ours"))
         if ours_error:
             row["ours_failed"] = ours_error
-            if not row.get("error"):
-                row["error"] = f"ours: {ours_error}"
+            row.setdefault("error", f"ours: {ours_error}")
     return list(rows.values())
 
 
@@ -364,57 +437,100 @@ class Peak:
     """The most that the cores do, measured in every round; the best of all times counts."""
 
     def __init__(self, cpus):
-        self.best = {}
-        binary = BUILD / "peak"
-        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-march=native", "-pthread", HERE / "peak.c", "-o", binary], check=True)
-        self.child = Child([binary, len(cpus)], cpus, BUILD / "logs/peak.log")
+        self.best, self.child, binary = {}, None, BUILD / "peak"
+        try:
+            subprocess.run([os.environ.get("CC", "cc"), "-O2", "-march=native", "-pthread", HERE / "peak.c", "-o", binary], check=True)
+            self.child = Child([binary, len(cpus)], cpus, BUILD / "logs/peak.log")
+            self.measure()
+        except (OSError, subprocess.CalledProcessError) as error:
+            say(f"peak.c cannot be built here ({error}): no share of the peak, and no round is found to be disturbed")
 
     def measure(self):
-        told = self.child.ask("")
+        if not self.child:
+            return 0
+        try:
+            told = self.child.ask("")
+        except Failure as failure:
+            say(f"the peak cannot be measured: {failure}")
+            self.close()
+            return 0
         for key, value in told.items():
             self.best[key] = max(value, self.best.get(key, 0))
         return told["fp32"]
 
     def is_quiet(self, rate):
-        """Whether a rate measured in fp32 says that all cores were ours."""
-        return rate > 0.9 * self.best["fp32"]
+        """Whether a rate measured in fp32 says that all cores were ours; without a peak nobody knows, and all count."""
+        return not self.best or rate > 0.9 * self.best["fp32"]
+
+    def close(self):
+        if self.child:
+            self.child.close()
+        self.best, self.child = {}, None
+
+
+def complete(rows, peak, costs):
+    """Adds to the rows what is known of the whole run."""
+    for row in rows:
+        top = peak.get("int8" if row["dtype"] == "int8" else "fp32")
+        if row.get("ours_gops") and top and not (row["dtype"] == "int8" and net_is_partly_float(row["network"])):
+            row["share"] = row["ours_gops"] / top
+        known = {"wrapper_us": costs.get(row["peer"].split("-")[0]), "ours_wrapper_us": costs.get("ours")}
+        row.update({key: cost for key, cost in known.items() if cost})
+
+
+def measure_all(settings, peak, costs, rows, unfinished):
+    """Adds the rows of each network as they come, to `rows` and to the file."""
+    for name in settings.networks:
+        net = load(name)
+        for dtype in ("fp32", "relaxed", "int8"):
+            if dtype == "relaxed" and name not in RELAXED or dtype == "int8" and name in ELEMENTWISE:
+                continue
+            if settings.dtype and dtype not in settings.dtype:
+                continue
+            able = [peer for peer in settings.peers if dtype in peer.dtypes and not (peer.part and name in ELEMENTWISE)]
+            if able:
+                more = compare(net, dtype, able, settings, peak)
+                rows += more
+                complete(rows, peak.best, costs)
+                report.write_json(rows, unfinished)
+                say(report.table(more))
 
 
 def main(arguments):
     settings = choose(arguments)
     (BUILD / "logs").mkdir(parents=True, exist_ok=True)
     if settings.prepare:
-        for name in settings.networks:
-            prepare(load(name), {peer.kind for peer in settings.peers})
-        return 0
+        failed = [prepare(load(name), {peer.kind for peer in settings.peers})[1] for name in settings.networks]
+        return int(any(failed))
+    settings.output.parent.mkdir(parents=True, exist_ok=True)
+    cores = f"cores {settings.cpus}" + ("" if len(settings.cpus) > 1 else ": there is one only, so both kinds of columns are of one thread")
+    say(cores)
     started, rows, peak = time.monotonic(), [], Peak(settings.cpus)
-    for name in settings.networks:
-        net = load(name)
-        for dtype in ("fp32", "relaxed", "int8"):
-            if settings.dtype and dtype not in settings.dtype or dtype == "relaxed" and name not in RELAXED or dtype == "int8" and name in ELEMENTWISE:
-                continue
-            able = [peer for peer in settings.peers if dtype in peer.dtypes and not (peer.part and name in ELEMENTWISE)]
-            if able:
-                rows += compare(net, dtype, able, settings, peak)
-                say(report.table([row for row in rows if row["network"] == net.name and row["dtype"] == dtype]))
-    peak.child.close()
-    for row in rows:
-        top = peak.best.get("int8" if row["dtype"] == "int8" else "fp32")
-        if row.get("ours_gops") and top and not (row["dtype"] == "int8" and net_is_partly_float(row["network"])):
-            row["share"] = row["ours_gops"] / top
+    # A table that is there stays until this one is whole.
+    unfinished = settings.output.with_suffix(".unfinished.json")
+    try:
+        costs = calls(settings)
+        measure_all(settings, peak, costs, rows, unfinished)
+    except KeyboardInterrupt:
+        say(f"stopped; {unfinished} has the rows so far" if rows else "stopped before the first row")
+        return 130
+    best = dict(peak.best)
+    peak.close()
     versions = {row["peer"]: f"{row['peer']} {row['version']} ({row['threads']} threads, {row['settings']})" for row in rows if row.get("version")}
     print("\n".join(["ours against:", *("  " + text for text in versions.values()),
-                     f"peak of {len(settings.cpus)} cores in this run: " + ", ".join(f"{k} {v:.0f} GOP/s" for k, v in peak.best.items()),
-                     f"cores {settings.cpus}, {settings.rounds} rounds of about {settings.seconds} s, {time.monotonic() - started:.0f} s in all", ""]))
+                     f"peak of {len(settings.cpus)} cores in this run: " + (", ".join(f"{k} {v:.0f} GOP/s" for k, v in best.items()) or "not known"),
+                     "a call that computes nothing, one thread: " + ", ".join(f"{k} {v:.2g} us" for k, v in costs.items()),
+                     f"{cores}, {settings.rounds} rounds of about {settings.seconds} s, {time.monotonic() - started:.0f} s in all", ""]))
     print(report.table(rows))
     report.write_json(rows, settings.output)
+    unfinished.unlink(missing_ok=True)
     title = f"peer's time / ours, {len(settings.cpus)} threads: right of 1 we are faster"
-    settings.output.with_suffix(".svg").write_text(report.svg(rows, title), "utf-8")
+    report.write(settings.output.with_suffix(".svg"), report.svg(rows, title).encode())
     print(f"wrote {settings.output} and {settings.output.with_suffix('.svg')}")
-    missing = report.problems(rows, NETWORKS)
+    missing = report.unexplained(rows) + (report.problems(rows, NETWORKS) if settings.whole else [])
     for problem in missing:
         print(f"incomplete: {problem}")
-    return 0
+    return int(bool(missing))
 
 
 def net_is_partly_float(name):

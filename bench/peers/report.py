@@ -7,10 +7,14 @@ A row is a dictionary:
   max_error              largest difference of the outputs of ours and the peer's, as a share of the largest output
   peer_median_ms, ours_median_ms, peer_cpu_ms, ours_cpu_ms, cpu_ratio   medians; CPU time of one run on one thread
   ours_gops, share       our operations per second (1e9), and their share of the peak measured in the same run
+  ours_rms_error         of ours from what NumPy computed, as model_bench compares it, where the network has such values
+  wrapper_us, ours_wrapper_us   a call that computes nothing, called as the network is: at most this much of a time is the calling
+  quiet_rounds           null where the peak, and with it disturbance, could not be measured
   version, threads, settings, error
+  explained              true where the error is a finding that another run would repeat; any other makes the table incomplete
   part                   what of the network the peer ran, if not all of it: such a row is never the fastest peer
 """
-import json, math, pathlib
+import json, math, os, pathlib
 
 WHOLE_NETWORK_PEERS = {"onnxruntime", "openvino", "litert", "ncnn"}  # a valid file has three of them
 
@@ -29,8 +33,22 @@ def fastest(rows):
     return best
 
 
+def unexplained(rows):
+    """Rows without times of which nobody knows why, and where ours failed."""
+    found = []
+    for row in rows:
+        where, error = f"{row['network']} {row['dtype']}", row.get("error")
+        if row.get("ours_failed"):
+            found.append(f"{where}, ours: {row['ours_failed']}")
+        if error and not row.get("explained") and not error.startswith("ours: "):
+            found.append(f"{where}, {row['peer']}: {error}")
+        elif not error and not row.get("peer_ms"):
+            found.append(f"{where}, {row['peer']}: no times")
+    return list(dict.fromkeys(found))
+
+
 def problems(rows, networks, dtypes=("fp32", "int8")):
-    """Why these rows do not make a valid file: networks without a row, too few peers."""
+    """Why these rows do not make a valid file of all networks: some without a comparison, too few peers."""
     compared = {(r["network"], r["dtype"]) for r in rows if r.get("ratio") and not r.get("part")}
     missing = [f"{network} {dtype}" for network in networks for dtype in dtypes if (network, dtype) not in compared]
     found = [f"no peer was compared with ours for {', '.join(missing)}"] if missing else []
@@ -38,10 +56,6 @@ def problems(rows, networks, dtypes=("fp32", "int8")):
     if len(peers) < 3:
         found.append(f"only {len(peers)} of {', '.join(sorted(WHOLE_NETWORK_PEERS))} ran, 3 are needed")
     return found
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 def number(value, digits=3):
@@ -82,10 +96,17 @@ def table(rows):
     return "\n".join(text) + "\n"
 
 
+def write(path, data):
+    """All of it or nothing: whoever is interrupted leaves the file that was there."""
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(data)
+    os.replace(new, path)
+
+
 def write_json(rows, path):
     """One object per line, so that a difference between two runs is readable."""
     lines = ",\n".join("  " + json.dumps(row, allow_nan=False) for row in rows)
-    pathlib.Path(path).write_text(f"[\n{lines}\n]\n", "utf-8")
+    write(path, f"[\n{lines}\n]\n".encode())
 
 
 def escaped(text):

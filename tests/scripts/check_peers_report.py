@@ -3,13 +3,12 @@
 
 check_peers_report.py [root]
 """
-import importlib.util, json, os, pathlib, shutil, subprocess, sys, tempfile, unittest
+import json, os, pathlib, shutil, subprocess, sys, tempfile, unittest
 import xml.etree.ElementTree as xml
 
 ROOT = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else pathlib.Path(__file__).parents[2])
-spec = importlib.util.spec_from_file_location("report", ROOT / "bench/peers/report.py")
-report = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(report)
+sys.path.insert(0, str(ROOT / "bench/peers"))
+import options, report
 
 
 def row(network, dtype, peer, peer_ms, ours_ms, **more):
@@ -38,7 +37,29 @@ class Options(unittest.TestCase):
         self.assertEqual(self.needs("--peer=onednn-layers", "--no-ours"), ["onnx", "onednn"])
         self.assertEqual(set(self.needs("--no-ours")), {"onnx", "litert", "tf", "ncnn", "mnn", "nncf", "onednn"})
 
+        self.assertNotIn("nncf", self.needs("--no-ours", "--dtype", "fp32"))
+
+    def test_a_part_has_a_file_of_its_own(self):
+        name = lambda *arguments: options.choose(["--no-build", "--ours", sys.executable, *arguments]).output.relative_to(ROOT).as_posix()
+        self.assertEqual(name(), "build/peers.json")
+        self.assertEqual(name("--rounds", "3"), "build/peers.json")
+        self.assertEqual(name("--quick"), "build/peers-quick.json")
+        self.assertEqual(name("--network", "lstm", "--dtype", "fp32", "--peer", "ncnn", "--no-one-thread"),
+                         "build/peers-no-one-thread-lstm-fp32-ncnn.json")
+        self.assertEqual(options.choose(["--no-ours", "--quick", "--output", "x.json"]).output, pathlib.Path("x.json"))
+        self.assertTrue(len(name(*["--network", "layernorm_1m"] * 99)) < 200)
+
+    def test_two_cpus_are_two_cores_where_the_system_tells(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for cpu, siblings in ((0, "0-1"), (1, "0-1"), (2, "2,18"), (5, "nonsense")):
+                (pathlib.Path(folder) / f"cpu{cpu}/topology").mkdir(parents=True)
+                (pathlib.Path(folder) / f"cpu{cpu}/topology/thread_siblings_list").write_text(siblings + "\n")
+            for allowed, chosen in (({0, 1, 2, 3}, [0, 2]), ({18, 2, 3}, [2, 3]), ({0, 1}, [0, 1]), ({2}, [2]), ({5, 6}, [5, 6]),
+                                    ({9, 8, 7}, [7, 8])):
+                self.assertEqual(options.two_cpus(allowed, folder), chosen)
+
     def test_mistakes_are_told_before_anything_is_made(self):
+        self.assertIn("none of these peers has fp32", self.needs("--peer", "openvino-nncf", "--dtype", "fp32"))
         self.assertIn("invalid choice: 'tvm'", self.needs("--peer", "tvm"))
         self.assertIn("/nowhere/model_bench is not there", self.needs("--ours", "/nowhere/model_bench"))
 
