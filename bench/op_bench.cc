@@ -96,7 +96,7 @@ void RunOne(benchmark::State& state, const OpDef& def, const Case& c, int candid
 }
 
 /// A convolution or its like, once per kernel candidate; with `type` INT8 or INT16 of quantized
-/// tensors and 8-bit weights.
+/// tensors and 8-bit weights, with FLOAT16 of such tensors alone.
 void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, const Shape& x,
                   const Shape& w, const Shape& b, DataType type = DataType::FLOAT32) {
   const auto def = Ops().Find(kind);
@@ -108,9 +108,10 @@ void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, cons
   }
   Case c;
   c.attrs = AnyAttrs(def->schema, *parsed);
-  if (type == DataType::FLOAT32) {
-    c.inputs = {{cases::F32(x)}, {cases::F32(w), true}, {cases::F32(b), true}};
-    c.outputs = {cases::F32()};
+  if (type == DataType::FLOAT32 || type == DataType::FLOAT16) {
+    c.inputs = {
+        {cases::Plain(type, x)}, {cases::Plain(type, w), true}, {cases::Plain(type, b), true}};
+    c.outputs = {cases::Plain(type, {})};
   } else {
     c.inputs = {{cases::Affine(type, x, type == DataType::INT8 ? 0.03f : 0.0001f, 0)},
                 {cases::Affine(DataType::INT8, w, 0.008f, 0), true},
@@ -319,11 +320,13 @@ int main(int argc, char** argv) {
     }
   }
   using List = std::vector<int64_t>;
-  // In float32, i8 and i16.
+  // In float32, float16, i8 and i16.
   const auto windows = [](const std::string& name, const char* kind, const AttrMap& attrs,
                           const Shape& x, const Shape& w, const Shape& b) {
-    for (const auto& [type, of] :
-         {std::pair(DataType::FLOAT32, ""), {DataType::INT8, " i8"}, {DataType::INT16, " i16"}})
+    for (const auto& [type, of] : {std::pair(DataType::FLOAT32, ""),
+                                   {DataType::FLOAT16, " f16"},
+                                   {DataType::INT8, " i8"},
+                                   {DataType::INT16, " i16"}})
       bench::RegisterEach(("Windows/" + name + of).c_str(), kind, attrs, x, w, b, type);
   };
   windows("Conv1d 3 64->64@1024", "Conv1d", {{"pad", List{1, 1}}}, {1024, 64, 1}, {3, 64, 64},

@@ -1,7 +1,7 @@
 // Convolution between plain tensors, X [images][IC][ID][IH][IW] and Y [images][OC][OD][OH][OW], of
-// any window, in groups, or transposed; weighted_sum.h says what GROUP is. INTEGERS 0: float32.
-// 1: quantized tensors of 8 or 16 bits with exact sums, whose DOT, SHORTS and WIDE tile8.clh names;
-// with DOT, X of 8 bits is SHORTS, too.
+// any window, in groups, or transposed; weighted_sum.h says what GROUP is. INTEGERS 0: each float32
+// or half, with sums in float32. 1: quantized tensors of 8 or 16 bits with exact sums, whose DOT,
+// SHORTS and WIDE tile8.clh names; with DOT, X of 8 bits is SHORTS, too.
 //
 // One work-item computes a strip of ROWS x COLS positions of one slice, CHUNK channels of a group.
 // It copies the cells that the strip reads, minus the zero point, pads as zeros, so that the taps
@@ -51,8 +51,12 @@
 #define sum_t float16
 #define whole_t float16
 #define whole_lane_t float
+#if X_HALF
+#define CELLS16(i) VLOAD(X, i)
+#else
 #define CELLS16(i) LOAD16(X + (i))
-#define CELL(i) X[i]
+#endif
+#define CELL(i) LOAD(X, i)
 #define MULTIPLY_ADD(sum, x, w) sum = fma(x, w, sum)
 #endif
 #define NR (16 * NV)

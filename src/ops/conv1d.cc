@@ -164,8 +164,10 @@ void Cases(CaseMaker& make) {
   weighted_sum::TypeCases(make, {MakeAttrs(Conv1dAttrs{}), {19, 3, 2}, {3, 3, 5}, 5, 2, "types"});
   a = {};
   a.pad = {4, 4};
-  weighted_sum::BenchCase(make,
-                          {MakeAttrs(a), {1000, 64, 1}, {9, 64, 64}, 64, 2, "9 taps, 64 channels"});
+  const weighted_sum::CaseForm bench = {MakeAttrs(a),         {1000, 64, 1}, {9, 64, 64}, 64, 2,
+                                        "9 taps, 64 channels"};
+  weighted_sum::BenchCase(make, bench);
+  weighted_sum::StorageBenchCases(make, bench);
   a.pad = {1, 1};
   weighted_sum::BenchCase(make,
                           {MakeAttrs(a), {1024, 64, 1}, {3, 64, 64}, 64, 2, "3 taps, 64 channels"});

@@ -128,9 +128,10 @@ void Cases(CaseMaker& make) {
       make, {MakeAttrs(Conv3dAttrs{}), {9, 4, 3, 2, 1}, {3, 2, 2, 2, 5}, 5, 4, "types"});
   a = {};
   a.padding = PadType::SAME;
-  weighted_sum::BenchCase(
-      make,
-      {MakeAttrs(a), {28, 28, 8, 16, 1}, {3, 3, 3, 16, 32}, 32, 4, "3x3x3, 16 to 32 channels"});
+  const weighted_sum::CaseForm bench = {
+      MakeAttrs(a), {28, 28, 8, 16, 1}, {3, 3, 3, 16, 32}, 32, 4, "3x3x3, 16 to 32 channels"};
+  weighted_sum::BenchCase(make, bench);
+  weighted_sum::StorageBenchCases(make, bench);
 }
 
 constexpr OpDef kConv3d = Op::Define({.name = "Conv3d",

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "tim/vx/float16.h"
 #include "tim/vx/matrix_product.h"
 #include "tim/vx/weighted_sum_bytes.h"
 
@@ -373,9 +374,6 @@ KernelSpec WindowSpec(const OpView& op, const Convolution& c, const Axes& a, con
 Result<KernelOffer> AcceptsWindow(const OpView& op, const KernelRequest& request,
                                   const Convolution& c) {
   TIMCL_TRY(CheckConstantFloats(op, request));
-  for (const TensorView& t : {op.in(0), op.in(1), op.out(0)}) {
-    if (t.dtype() != DataType::FLOAT32) return Refuse("only f32, not " + t.label());
-  }
   TIMCL_TRY(CheckWindow(op, request, c, {}));
   return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
 }
@@ -385,7 +383,7 @@ Result<Launches> WindowLaunch(const OpView& op, const KernelRequest& request,
   const Strip s = ChooseStrip(a, c, {}, request.caps);
   const std::vector<Tap> taps = TapsOf(a, c.axes[0].size);
   KernelSpec spec = WindowSpec(op, c, a, s);
-  const float* const weights = op.in(1).data_as<float>();
+  const RealValues weights(op.in(1).data(), op.in(1).dtype());
   spec.operands = {In(0, "X"),
                    PackWindows<float>(c, a, taps, s.tile.rows, "float",
                                       [=](int64_t k, int64_t) { return weights[k]; }),

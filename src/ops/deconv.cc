@@ -134,9 +134,10 @@ void Cases(CaseMaker& make) {
       make, {MakeAttrs(a), {17, 5, 141, 1}, {4, 4, 141, 7}, 7, 3, "sums beyond 32 bits"});
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 3, 2, 2}, {3, 3, 2, 5}, 5, 3, "types"});
   a.pad = {1, 1, 1, 1};
-  weighted_sum::BenchCase(
-      make,
-      {MakeAttrs(a), {28, 28, 64, 1}, {4, 4, 64, 32}, 32, 3, "4x4, stride 2, 64 to 32 channels"});
+  const weighted_sum::CaseForm bench = {
+      MakeAttrs(a), {28, 28, 64, 1}, {4, 4, 64, 32}, 32, 3, "4x4, stride 2, 64 to 32 channels"};
+  weighted_sum::BenchCase(make, bench);
+  weighted_sum::StorageBenchCases(make, bench);
 }
 
 constexpr OpDef kDeConv2d = Op::Define({.name = "DeConv2d",

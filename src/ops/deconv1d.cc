@@ -99,9 +99,10 @@ void Cases(CaseMaker& make) {
   a.stride = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 2, 2}, {3, 2, 5}, 5, 2, "types"});
   a.pad = {1, 1};
-  weighted_sum::BenchCase(
-      make,
-      {MakeAttrs(a), {500, 64, 1}, {4, 64, 32}, 32, 2, "4 taps, stride 2, 64 to 32 channels"});
+  const weighted_sum::CaseForm bench = {
+      MakeAttrs(a), {500, 64, 1}, {4, 64, 32}, 32, 2, "4 taps, stride 2, 64 to 32 channels"};
+  weighted_sum::BenchCase(make, bench);
+  weighted_sum::StorageBenchCases(make, bench);
 }
 
 constexpr OpDef kDeConv1d = Op::Define({.name = "DeConv1d",

@@ -93,8 +93,10 @@ void Cases(CaseMaker& make) {
   a.group = 2;
   weighted_sum::TypeCases(make, {MakeAttrs(a), {19, 4, 2}, {3, 2, 6}, 6, 2, "types"});
   a.group = 4;
-  weighted_sum::BenchCase(
-      make, {MakeAttrs(a), {1000, 64, 1}, {9, 16, 64}, 64, 2, "9 taps, 64 channels in 4 groups"});
+  const weighted_sum::CaseForm bench = {
+      MakeAttrs(a), {1000, 64, 1}, {9, 16, 64}, 64, 2, "9 taps, 64 channels in 4 groups"};
+  weighted_sum::BenchCase(make, bench);
+  weighted_sum::StorageBenchCases(make, bench);
 }
 
 constexpr OpDef kGroupedConv1d = Op::Define({.name = "GroupedConv1d",

@@ -89,8 +89,10 @@ void Cases(CaseMaker& make) {
   weighted_sum::TypeCases(make, {MakeAttrs(a), {9, 4, 4, 2}, {2, 3, 2, 6}, 6, 3, "types"});
   a.padding = PadType::SAME;
   a.group = 4;
-  weighted_sum::BenchCase(
-      make, {MakeAttrs(a), {56, 56, 64, 1}, {3, 3, 16, 64}, 64, 3, "3x3, 64 channels in 4 groups"});
+  const weighted_sum::CaseForm bench = {
+      MakeAttrs(a), {56, 56, 64, 1}, {3, 3, 16, 64}, 64, 3, "3x3, 64 channels in 4 groups"};
+  weighted_sum::BenchCase(make, bench);
+  weighted_sum::StorageBenchCases(make, bench);
   a.group = 32;
   weighted_sum::BenchCase(
       make,

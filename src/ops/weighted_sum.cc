@@ -260,6 +260,7 @@ void FloatCase(CaseMaker& make, const CaseForm& f) {
 
 void WindowCases(CaseMaker& make, const CaseForm& f) {
   FloatCase(make, f);
+  AddCase(make, f, F16(), F16(), F16(), true, DataType::FLOAT16, f.note);
   AddCase(make, f, X8(), Affine(DataType::UINT8, {}, 0.0045f, 20), Y8(), true, DataType::INT32,
           f.note);
   const auto terms = static_cast<double>(f.w.count() / f.channels);
@@ -320,6 +321,8 @@ void TypeCases(CaseMaker& make, const CaseForm& f, bool brief) {
       {X8(), W8(), Y8(), kNone, "u8, computed weight, no bias", false},
       {F32(), F32(), F32(), DataType::FLOAT16, "f16 bias"},
       {F16(), F16(), F32(), kReal, "f16 to f32"},
+      {F16(), F32(), F16(), kReal, "f16 with an f32 weight and bias"},
+      {F32(), F16(), F16(), kReal, "f32 with an f16 weight, to f16"},
       {F32(), WI8(), F32(), kReal, "f32 with an i8 weight"},
       {X8(), W8(), Y8(), kReal, "u8 with an f32 bias"},
       {X8(), ByChannel(DataType::UINT8, f), Y8(), kInt, "u8, u8 per channel"},

@@ -284,8 +284,8 @@ bool ServedByTiles(const NamedCase& named, std::string_view kernel) {
   });
 }
 
-/// Whole and partial vectors of the register tiles: every case that they serve, in float32 or u8,
-/// minus another tensor.
+/// Whole and partial vectors of the register tiles: every case that they serve, in float32, float16
+/// or u8, minus another tensor.
 TEST(Fusion, RegisterTilesReadASecondTensor) {
   const auto device = OpenDevice();
   ASSERT_TRUE(device.ok()) << device.status().message();
@@ -300,6 +300,7 @@ TEST(Fusion, RegisterTilesReadASecondTensor) {
                  {"FullyConnected", "tile"},
                  {"Conv1d", "window"},
                  {"DeConv2d", "window"},
+                 {"DeConv2d", "window", DataType::FLOAT16, DataType::FLOAT16},
                  {"DeConv2d", "window bytes", DataType::UINT8, DataType::INT32}};
   for (const auto& [name, kernel, type, bias] : kServed) {
     for (const NamedCase& named : CasesOf(*Registry().Find(name))) {

@@ -119,9 +119,9 @@ struct CaseForm {
 TIMCL_API void FormCases(CaseMaker& make, const CaseForm& form);
 /// The one in float32: around the edges of register tiles.
 TIMCL_API void FloatCase(CaseMaker& make, const CaseForm& form);
-/// That one, and two of integers, u8 with weights that minus their zero point have 9 bits, and i16
-/// with i8 weights per channel and a bias of 64 bits: around the edges of the tiles of
-/// conv_window.cl.
+/// That one, one in float16, and two of integers, u8 with weights that minus their zero point have
+/// 9 bits, and i16 with i8 weights per channel and a bias of 64 bits: around the edges of the tiles
+/// of conv_window.cl.
 TIMCL_API void WindowCases(CaseMaker& make, const CaseForm& form);
 /// Cases of that form in all types. `brief`: those alone in which one form's code differs from
 /// another's.
@@ -185,7 +185,7 @@ TIMCL_API Result<KernelOffer> AcceptsPixels(const OpView& op, const KernelReques
                                             const Convolution& c);
 TIMCL_API Result<Launches> PixelsLaunch(const OpView& op, const KernelRequest& request,
                                         const Convolution& c);
-/// Register tiles over any window, groups, transposed ones: fp32 with constant weights.
+/// Register tiles over any window, groups, transposed ones: fp32 or half with constant weights.
 TIMCL_API Result<KernelOffer> AcceptsWindow(const OpView& op, const KernelRequest& request,
                                             const Convolution& c);
 TIMCL_API Result<Launches> WindowLaunch(const OpView& op, const KernelRequest& request,
