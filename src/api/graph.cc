@@ -376,8 +376,7 @@ Status GraphImpl::DoCompile() {
   }
   TIMCL_TRY(context_->LastStatus());
   if (op_vector_.empty()) return CheckNotEmpty();
-  commits_.clear();
-  run_memory_.clear();
+  settled_ = {};
   executable_.reset();
   kept_.reset();
   TIMCL_ASSIGN(Lowered lowered, Lower());
@@ -394,29 +393,33 @@ Status GraphImpl::DoCompile() {
   }
   TIMCL_TRY(compiled);
   executable_ = std::move(executable);
-  Settle(std::move(lowered.written));
+  Settle(BeginToSettle(std::move(lowered.written)));
   return Status();
 }
 
-void GraphImpl::Settle(std::vector<Written> written) {
-  commits_.clear();
-  run_memory_.clear();
-  delivered_.clear();
+GraphImpl::Settled GraphImpl::BeginToSettle(std::vector<Written> written) const {
+  Settled settled;
   for (Written& w : written) {
-    delivered_.push_back(w.tensor);
-    if (w.state != nullptr) commits_.push_back(std::move(w));
+    settled.delivered.push_back(w.tensor);
+    if (w.state != nullptr) settled.commits.push_back(std::move(w));
   }
   std::set<const Tensor*> seen;
   for (const auto& op : op_vector_) {
     for (const auto* list : {&op->impl()->inputs, &op->impl()->outputs}) {
       for (const auto& t : *list) {
         if (t->IsPlaceHolder() || !seen.insert(t.get()).second) continue;
-        auto tensor = std::static_pointer_cast<TensorImpl>(t);
-        tensor->EnsureFilled();
-        if (tensor->is_io() && tensor->handle() != nullptr) run_memory_.push_back(tensor);
+        settled.run_memory.push_back(std::static_pointer_cast<TensorImpl>(t));
       }
     }
   }
+  return settled;
+}
+
+void GraphImpl::Settle(Settled settled) {
+  for (const auto& tensor : settled.run_memory) tensor->EnsureFilled();
+  std::erase_if(settled.run_memory,
+                [](const auto& tensor) { return !tensor->is_io() || tensor->handle() == nullptr; });
+  settled_ = std::move(settled);
 }
 
 Result<GraphImpl::Reshaped> GraphImpl::ReshapeInputs(const std::vector<ShapeType>& shapes) const {
@@ -475,12 +478,17 @@ Status GraphImpl::DoResize(const std::vector<ShapeType>& shapes) {
   };
   bool again = true;
   if (kept_ != nullptr && executable_ != nullptr) {
-    TIMCL_ASSIGN(const bool same, compiler::Retype(kept_.get(), lowered.graph));
-    if (same) {
+    // Away with both where it throws: the compiled graph may be one of the new shapes in part.
+    executable = std::move(executable_);
+    kept = std::move(kept_);
+    const Result<bool> same = compiler::Retype(kept.get(), lowered.graph);
+    if (!same.ok() || !*same) {
+      executable_ = std::move(executable);
+      kept_ = std::move(kept);
+      TIMCL_TRY(same.status());
+    } else {
       // From here on the compiled graph is one of the new shapes.
       const auto start = std::chrono::steady_clock::now();
-      executable = std::move(executable_);
-      kept = std::move(kept_);
       Status resized = reshape_outputs();
       if (resized.ok()) resized = compiler::Resize(kept.get(), &executable, &report);
       report.compile_ms =
@@ -496,6 +504,8 @@ Status GraphImpl::DoResize(const std::vector<ShapeType>& shapes) {
     TIMCL_TRY(CompileLowered(lowered, &report, &executable, &kept));
     TIMCL_TRY(reshape_outputs());
   }
+  // From here on nothing fails.
+  Settled settled = BeginToSettle(std::move(lowered.written));
   for (const auto& tensor : inputs_) {
     const auto own = std::static_pointer_cast<TensorImpl>(tensor);
     if (const auto it = inputs.find(own.get()); it != inputs.end())
@@ -505,7 +515,7 @@ Status GraphImpl::DoResize(const std::vector<ShapeType>& shapes) {
   report_ = std::move(report);
   executable_ = std::move(executable);
   kept_ = std::move(kept);
-  Settle(std::move(lowered.written));
+  Settle(std::move(settled));
   return Status();
 }
 
@@ -542,20 +552,20 @@ bool GraphImpl::Compile() {
 }
 
 Status GraphImpl::DoRun(std::vector<std::vector<kernel::Timing>>* timings) {
-  for (const auto& tensor : run_memory_) {
+  for (const auto& tensor : settled_.run_memory) {
     if (tensor->handle()->data() != nullptr) continue;
     return Status::Error(Code::kInvalidArgument,
                          "its memory was taken back by SwapHandle and no other was given")
         .AtTensor(PlaceOf(*tensor));
   }
-  for (const auto& tensor : run_memory_) tensor->Fetch();
+  for (const auto& tensor : settled_.run_memory) tensor->Fetch();
   if (timings == nullptr && context_->trace() != nullptr) {
     TIMCL_TRY(RunTraced());
   } else {
     TIMCL_TRY(timings == nullptr ? executable_->Run() : executable_->Profile(timings));
   }
-  for (const Written& c : commits_) c.tensor->storage()->SwapWith(*c.state);
-  for (const auto& tensor : delivered_) tensor->Deliver();
+  for (const Written& c : settled_.commits) c.tensor->storage()->SwapWith(*c.state);
+  for (const auto& tensor : settled_.delivered) tensor->Deliver();
   return Status();
 }
 

@@ -115,8 +115,15 @@ class GraphImpl : public Graph {
                         std::unique_ptr<runtime::Executable>* executable,
                         std::shared_ptr<compiler::Kept>* kept);
   CompileReport EmptyReport() const;
-  /// What Run needs to know of the tensors, once all is well.
-  void Settle(std::vector<Written> written);
+  /// What Run needs to know of the tensors.
+  struct Settled {
+    std::vector<Written> commits;                         // state
+    std::vector<std::shared_ptr<TensorImpl>> run_memory;  // what the user may take away
+    std::vector<std::shared_ptr<TensorImpl>> delivered;   // what ops write
+  };
+  /// In two parts, the second of which allocates nothing: once all is well.
+  Settled BeginToSettle(std::vector<Written> written) const;
+  void Settle(Settled settled);
   Status DoResize(const std::vector<ShapeType>& shapes);
   Result<Reshaped> ReshapeInputs(const std::vector<ShapeType>& shapes) const;
   /// What inference found out about a tensor that an op writes, after a compilation.
@@ -156,10 +163,8 @@ class GraphImpl : public Graph {
   bool mistake_reported_ = false, told_of_late_ops_ = false;
   CompileReport report_;
   std::unique_ptr<runtime::Executable> executable_;
-  std::shared_ptr<compiler::Kept> kept_;                 // what Resize goes on from
-  std::vector<Written> commits_;                         // state
-  std::vector<std::shared_ptr<TensorImpl>> run_memory_;  // what the user may take away
-  std::vector<std::shared_ptr<TensorImpl>> delivered_;   // what ops write
+  std::shared_ptr<compiler::Kept> kept_;  // what Resize goes on from
+  Settled settled_;
 };
 
 }  // namespace tim::vx

@@ -101,7 +101,9 @@ Result<TensorImpl::Reshaped> TensorImpl::Reshape(const Shape& shape,
                                                  std::shared_ptr<base::Storage> storage) const {
   const TensorType t = {spec_.datatype_, shape, spec_.quantization_};
   const size_t bytes = HostBytes(t);
-  Reshaped reshaped = {shape, std::move(storage), packed_};
+  const bool told = has(TensorAttribute::INPUT) || !spec_.shape_.empty();
+  Reshaped reshaped = {shape, told ? shape.ToShapeType() : ShapeType(), std::move(storage),
+                       packed_};
   if (packed_ != nullptr && packed_->has_header()) {
     reshaped.packed = base::Storage::Allocate(bytes);
     if (reshaped.packed == nullptr) return NoMemory(bytes, t);
@@ -115,8 +117,7 @@ Result<TensorImpl::Reshaped> TensorImpl::Reshape(const Shape& shape,
 }
 
 void TensorImpl::Apply(Reshaped reshaped) {
-  if (has(TensorAttribute::INPUT) || !spec_.shape_.empty())
-    spec_.shape_ = reshaped.shape.ToShapeType();
+  spec_.shape_ = std::move(reshaped.told);
   set_inferred(std::move(reshaped.shape));
   fill_pending_ = storage_ != reshaped.storage;
   storage_ = std::move(reshaped.storage);

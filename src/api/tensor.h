@@ -87,6 +87,7 @@ class TensorImpl : public Tensor {
   /// What another shape takes, before anything changes.
   struct Reshaped {
     Shape shape;
+    ShapeType told;  // of the spec
     std::shared_ptr<base::Storage> storage, packed;
   };
   /// Own memory is new and will hold real zeros (EnsureFilled); the caller's stays. kInvalidShape:
@@ -94,6 +95,7 @@ class TensorImpl : public Tensor {
   Result<Reshaped> Reshape(const Shape& shape) const;
   /// The same for what an op writes, whose memory was found while compiling.
   Result<Reshaped> Reshape(const Shape& shape, std::shared_ptr<base::Storage> storage) const;
+  /// Allocates nothing, so that all tensors of a graph change or none.
   void Apply(Reshaped reshaped);
 
   /// The shape that Compile() found, which overrules a declared one from then on (GetShape keeps

@@ -125,6 +125,31 @@ Status CompileAgain(Kept* kept, size_t b, const Again& again, CompileReport* rep
   return Status();
 }
 
+/// Takes the kernels out of an executable, for the next one. Where there is none in the end, they
+/// go before it does: it has their memory, which some use for as long as they live.
+class Released {
+ public:
+  Released(Compiled* compiled, std::unique_ptr<runtime::Executable> before)
+      : compiled_(*compiled), before_(std::move(before)), steps_(before_->Release()) {
+    for (size_t p = 0; p < steps_.size(); ++p) KernelOf(p) = std::move(steps_[p].kernel);
+  }
+  ~Released() {
+    for (size_t p = steps_.size(); p-- > 0;) KernelOf(p).reset();
+  }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  std::vector<runtime::Step>& steps() { return steps_; }
+
+ private:
+  std::unique_ptr<kernel::Kernel>& KernelOf(size_t partition) {
+    const auto [b, index] = compiled_.unit_of[partition];
+    return compiled_.loaded[b].kernels[index];
+  }
+  Compiled& compiled_;
+  const std::unique_ptr<runtime::Executable> before_;
+  std::vector<runtime::Step> steps_;
+};
+
 }  // namespace
 
 Result<bool> Retype(Kept* kept, const std::shared_ptr<ir::Graph>& next) {
@@ -171,12 +196,8 @@ Result<bool> Retype(Kept* kept, const std::shared_ptr<ir::Graph>& next) {
 
 Status Resize(Kept* kept, std::unique_ptr<runtime::Executable>* executable, CompileReport* report) {
   Compiled& c = kept->compiled;
-  const std::unique_ptr<runtime::Executable> before = std::move(*executable);  // has their memory
-  std::vector<runtime::Step> steps = before->Release();
-  for (size_t p = 0; p < steps.size(); ++p) {
-    const auto [b, index] = c.unit_of[p];
-    c.loaded[b].kernels[index] = std::move(steps[p].kernel);
-  }
+  Released released(&c, std::move(*executable));
+  std::vector<runtime::Step>& steps = released.steps();
   std::vector<Again> again(kept->backends.size());
   for (LoadedUnits& units : c.loaded) units.programs_built = units.programs_from_cache = 0;
   Stage stage(report, "resize", kept->options.watch);
