@@ -68,8 +68,8 @@ Helpers::Helpers(std::shared_ptr<Session> session, std::shared_ptr<const Partiti
       kernel_(std::move(session), plan, std::move(programs)) {}
 
 Helpers::~Helpers() {
-  if (running_) AfterRun();
-  SendAway();
+  AfterRun();
+  (void)SendAway();
 }
 
 uint32_t Helpers::Get(Control what) const {
@@ -80,7 +80,7 @@ void Helpers::Set(Control what, uint32_t value) {
 }
 
 Status Helpers::Prepare(const kernel::Io& io) {
-  SendAway();
+  TIMCL_TRY(SendAway());
   control_ = nullptr;
   best_alone_ = best_shared_ = 0;
   close_runs_ = 0;
@@ -102,24 +102,35 @@ void Helpers::Launch() {
   Set(kStop, 0);
   Set(kArrived, 0);
   Set(kLeft, 0);
+  // The next Run tries again.
+  if (!seats_.Take(session_->device(), groups_ - 1, control_ + kLeft * kLine, groups_)) return;
   Set(kPatience, TurnsPerUs() * (rules_.early ? kEarlyWait : kWait + 2 * rules_.work_us));
   shared_runs_ = 0;
   best_shared_ = 0;
   helped_ = Get(kHelped);
   // Without helpers the Run is only slower.
-  launched_ = kernel_.Execute().ok();
-  if (launched_) clFlush(session_->queue()());
+  launched_ = true;
+  if (kernel_.Execute().ok()) {
+    clFlush(session_->queue()());
+  } else {
+    launched_ = false;
+    seats_.Leave();
+  }
 }
 
-void Helpers::SendAway() {
-  if (!launched_) return;
+Status Helpers::SendAway() {
+  if (!launched_) return Status();
   Set(kStop, 1);
-  (void)kernel_.Wait();
+  // Where that fails, they may still be there.
+  TIMCL_TRY(kernel_.Wait());
   launched_ = false;
+  seats_.Leave();
+  return Status();
 }
 
 void Helpers::BeforeRun() {
   if (control_ == nullptr) return;
+  AfterRun();  // of one that an exception ended
   running_ = true;
   const bool alone = callers.fetch_add(1, std::memory_order_relaxed) == 0 || rules_.always;
   begun_ = Clock::now();
@@ -129,7 +140,7 @@ void Helpers::BeforeRun() {
   // leave.
   if (launched_ && (!alone || kernel_.Moved())) Set(kStop, 1);
   if (launched_ && Get(kLeft) == groups_) {
-    SendAway();
+    (void)SendAway();
     if (shared_runs_ < kFewRuns && !rules_.always && !rules_.early) TryLater(2);
   }
   if (!launched_ && alone && close_runs_ >= wanted_runs_) Launch();

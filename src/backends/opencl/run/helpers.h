@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backends/opencl/run/executor.h"
+#include "backends/opencl/run/seats.h"
 
 namespace tim::vx::opencl {
 
@@ -40,8 +41,8 @@ class Helpers {
   /// Offers it the caller's core. `times`: how often this Run was paused before.
   static void Pause(int times);
   void AfterRun();
-  /// Returns when no helper is left.
-  void SendAway();
+  /// Returns when no helper is left; where that fails, some may be.
+  Status SendAway();
 
   /// What the kernels and the host tell each other, each in lines of the cache of its own. The text
   /// of both kernels has the same numbers (compile/join.cc).
@@ -78,7 +79,9 @@ class Helpers {
   const uint32_t groups_;  // of work-items, one of which is not needed
   PartitionKernel kernel_;
   uint32_t* control_ = nullptr;
-  bool launched_ = false, running_ = false;
+  bool launched_ = false;  // and not known to have left
+  bool running_ = false;
+  Seats seats_;
   Clock::time_point begun_, ended_;
   uint32_t close_runs_ = 0;   // that followed each other closely, or were early, up to now
   uint32_t wanted_runs_ = 0;  // so many of them before helpers are launched

@@ -30,22 +30,24 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   }
 
   Status Prepare(const kernel::Io& io) override {
+    prepared_ = false;
     io_ = io;
     each_.reset();
     if (resident_) return resident_->Prepare(io);
-    if (helpers_) helpers_->SendAway();
+    if (helpers_) TIMCL_TRY(helpers_->SendAway());
     TIMCL_TRY(joined_.Prepare(io));
-    return helpers_ ? helpers_->Prepare(io) : Status();
+    if (helpers_) TIMCL_TRY(helpers_->Prepare(io));
+    prepared_ = true;
+    return Status();
   }
   Status Execute() override {
     if (resident_) return resident_->Execute();
     if (!helpers_) return joined_.Execute();
+    // One that failed half-way: this Run is not to be the rest of it.
+    if (!prepared_ || helpers_->Paused()) TIMCL_TRY(Prepare(io_));
     helpers_->BeforeRun();
     const Status executed = ExecuteWithHelpers();
-    if (executed.ok()) return executed;
-    helpers_->AfterRun();
-    // The next Run is not to be the rest of this one.
-    if (helpers_->Paused()) (void)Prepare(io_);
+    if (!executed.ok()) helpers_->AfterRun();
     return executed;
   }
   Status Wait() override {
@@ -58,17 +60,15 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   std::vector<std::string> Warnings() const override { return joined_.Warnings(); }
   size_t live_bytes() const override { return joined_.live_bytes(); }
   Status Profile(std::vector<kernel::Timing>* timings) override {
-    if (helpers_) helpers_->SendAway();
+    if (helpers_) TIMCL_TRY(helpers_->SendAway());
     if (resident_) TIMCL_TRY(resident_->SendAway());
     if (!each_) {
       BuiltPrograms programs;
       BuildStats stats;
       TIMCL_TRY(cache_->Build(separate_->programs, "", &programs, &stats));
-      each_.emplace(session_, separate_, std::move(programs), nullptr);
-      if (const Status prepared = each_->Prepare(io_); !prepared.ok()) {
-        each_.reset();
-        return prepared;
-      }
+      auto each = std::make_unique<PartitionKernel>(session_, separate_, std::move(programs));
+      TIMCL_TRY(each->Prepare(io_));
+      each_ = std::move(each);
     }
     return each_->Profile(timings);
   }
@@ -90,8 +90,9 @@ class JoinedKernel : public kernel::Kernel, public runtime::HasLiveBytes {
   PartitionKernel joined_;
   std::unique_ptr<Helpers> helpers_;
   std::optional<Resident> resident_;
-  std::optional<PartitionKernel> each_;
+  std::unique_ptr<PartitionKernel> each_;
   kernel::Io io_;
+  bool prepared_ = false;
 };
 
 }  // namespace tim::vx::opencl

@@ -1,11 +1,7 @@
 // How a resident plan is launched, posted to and sent away: see resident.h.
 #include "backends/opencl/run/resident.h"
 
-#include <algorithm>
 #include <atomic>
-#include <map>
-#include <mutex>
-#include <thread>
 
 #include "backends/opencl/run/process.h"
 
@@ -20,31 +16,6 @@ constexpr uint32_t kWatch = 100000;
 std::atomic_ref<uint32_t> StateOf(uint32_t* words) { return std::atomic_ref(words[0]); }
 
 }  // namespace
-
-/// Threads of devices that residents keep, in the whole process.
-class Resident::Seats {
- public:
-  /// Whether `one` may wait on the device: a thread is left beside those of all that do.
-  static bool Take(const Resident* one) {
-    const std::lock_guard lock(mutex_);
-    const Device* const device = &one->session_->device();
-    // Some have left, and their callers do not know yet.
-    std::erase_if(taken_, [](const auto& seat) { return StateOf(seat.first->words_) == kGone; });
-    const auto here = std::count_if(taken_.begin(), taken_.end(),
-                                    [&](const auto& seat) { return seat.second == device; });
-    if (here + 1 >= int64_t{device->caps().compute_units}) return false;
-    taken_[one] = device;
-    return true;
-  }
-  static void Leave(const Resident* one) {
-    const std::lock_guard lock(mutex_);
-    taken_.erase(one);
-  }
-
- private:
-  static inline std::mutex mutex_;
-  static inline std::map<const Resident*, const Device*> taken_;
-};
 
 Resident::Resident(std::shared_ptr<Session> session, PartitionKernel* kernel)
     : session_(std::move(session)), kernel_(kernel) {}
@@ -68,15 +39,19 @@ Status Resident::Execute() {
   if (words_ == nullptr) return Status::Error(Code::kInternal, "Execute before Prepare");
   if (launched_ && !kernel_->Moved() && Post(kIdle)) return Status();
   TIMCL_TRY(SendAway());
-  std::atomic_ref(words_[kPatienceAt]).store(Seats::Take(this) ? kPatience : 0);
-  (void)Post(kGone);
+  // Nobody is there, whatever an earlier failure has left in the word; and before the seat is
+  // taken, which is free where the word says so.
+  StateOf(words_) = kPosted;
+  const bool waits = seats_.Take(session_->device(), 1, words_, kGone);
+  std::atomic_ref(words_[kPatienceAt]).store(waits ? kPatience : 0);
+  launched_ = true;
   const Status launched = kernel_->Execute();
   if (launched.ok()) {
-    launched_ = true;
     clFlush(session_->queue()());
   } else {
+    launched_ = false;
     StateOf(words_) = kGone;
-    Seats::Leave(this);
+    seats_.Leave();
   }
   return launched;
 }
@@ -89,10 +64,7 @@ Status Resident::Wait() {
 #endif
   }
   // A long Run, or threads that have other work: until it has left.
-  launched_ = false;
-  const Status ended = kernel_->Wait();
-  Seats::Leave(this);
-  TIMCL_TRY(ended);
+  TIMCL_TRY(WaitUntilGone());
   if (StateOf(words_) == kPosted)
     return Status::Error(Code::kInternal, "the resident kernel ended without the Run");
   return Status();
@@ -100,12 +72,17 @@ Status Resident::Wait() {
 
 Status Resident::SendAway() {
   if (!launched_) return Status();
-  launched_ = false;
   uint32_t idle = kIdle;
   StateOf(words_).compare_exchange_strong(idle, kGone);
-  const Status ended = kernel_->Wait();
-  Seats::Leave(this);
-  return ended;
+  return WaitUntilGone();
+}
+
+Status Resident::WaitUntilGone() {
+  // Where that fails, it may still be there.
+  TIMCL_TRY(kernel_->Wait());
+  launched_ = false;
+  seats_.Leave();
+  return Status();
 }
 
 }  // namespace tim::vx::opencl

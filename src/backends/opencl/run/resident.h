@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backends/opencl/run/executor.h"
+#include "backends/opencl/run/seats.h"
 
 namespace tim::vx::opencl {
 
@@ -37,13 +38,14 @@ class Resident {
   static constexpr size_t kPatienceAt = 1;
 
  private:
-  class Seats;
   bool Post(uint32_t from);
+  Status WaitUntilGone();
 
   const std::shared_ptr<Session> session_;
   PartitionKernel* const kernel_;
   uint32_t* words_ = nullptr;
-  bool launched_ = false;
+  bool launched_ = false;  // and not known to have left
+  Seats seats_;
 };
 
 }  // namespace tim::vx::opencl
