@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "support/api_support.h"
+#include "support/delayer.h"
 #include "tim/vx/ops/activations.h"
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/elementwise.h"
@@ -113,50 +114,6 @@ std::vector<std::vector<float>> Wanted(const std::shared_ptr<Context>& context, 
   for (int seed = 0; seed < seeds; ++seed) results.push_back(apart.Run(seed));
   return results;
 }
-
-/// Holds up one of the process's other threads after the other, wherever it is just now: a signal
-/// whose handler sleeps.
-class Delayer {
- public:
-  explicit Delayer(std::chrono::microseconds pause) {
-    held_up = 0;
-    pause_us = static_cast<unsigned>(pause.count());
-    struct sigaction action {};
-    action.sa_handler = [](int) {
-      usleep(pause_us);
-      ++held_up;
-    };
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGUSR1, &action, &before_);
-    const pid_t caller = gettid();
-    thread_ = std::thread([this, caller] {
-      for (size_t turn = 0; !stop_; ++turn) {
-        std::vector<pid_t> others;
-        for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-          const pid_t id = std::stoi(task.path().filename());
-          if (id != caller && id != gettid()) others.push_back(id);
-        }
-        if (!others.empty()) syscall(SYS_tgkill, getpid(), others[turn % others.size()], SIGUSR1);
-        std::this_thread::sleep_for(7ms);  // most of the time nobody sleeps
-      }
-    });
-  }
-  ~Delayer() {
-    stop_ = true;
-    thread_.join();
-    std::this_thread::sleep_for(50ms);  // for handlers that still sleep
-    sigaction(SIGUSR1, &before_, nullptr);
-  }
-  static std::atomic<int> held_up;
-
- private:
-  static std::atomic<unsigned> pause_us;
-  std::atomic<bool> stop_{false};
-  struct sigaction before_ {};
-  std::thread thread_;
-};
-std::atomic<int> Delayer::held_up{0};
-std::atomic<unsigned> Delayer::pause_us{0};
 
 class JoinedPlan : public ::testing::TestWithParam<Form> {
  protected:
