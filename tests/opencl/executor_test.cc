@@ -2,6 +2,7 @@
 // errors. Each runs on shared memory and as on a device with memory of its own.
 #include "backends/opencl/run/executor.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "backends/opencl/run/cl_error.h"
@@ -103,6 +104,47 @@ PartitionPlan OneScale(int32_t n, float factor = 2.0f) {
       {static_cast<size_t>(n)})};
   plan.host_inputs = {true};
   return plan;
+}
+
+/// A kernel is compiled once for small grids and once for large ones.
+TEST_P(Executor, ProgressEndsWhereItSays) {
+  if (!device_->entry().compiles_when_run) GTEST_SKIP() << "nothing is left to compile";
+  PartitionPlan plan = OneScale(8);
+  plan.launches.push_back(plan.launches[0]);
+  plan.launches[0].local = plan.launches[1].local = {8, 1, 1};
+  plan.launches[1].global = {80000};
+  std::vector<std::string> told;
+  PartitionKernel kernel(session_, std::make_shared<PartitionPlan>(plan), Build(device_, plan),
+                         [&](const std::string& what, size_t done, size_t total) {
+                           told.push_back(fmt::format("{} {}/{}", what, done, total));
+                         });
+  auto x = FloatStorage(std::vector<float>(8, 1)), y = FloatStorage(std::vector<float>(8, 0));
+  kernel::Io io;
+  io.inputs = {BufferOf(F32({8}), x.get(), "x")};
+  io.outputs = {BufferOf(F32({8}), y.get(), "y")};
+  const Status s = kernel.Prepare(io);
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_THAT(told, testing::ElementsAre("compiling kernels 0/2", "compiling kernels 1/2"));
+}
+
+/// There may be no room for a margin around the memory that results go to while kernels are
+/// compiled. Its pages are not touched.
+TEST_P(Executor, AnOutputAsLargeAsTheDeviceHasThem) {
+  if (GetParam()) GTEST_SKIP() << "the device would copy it";
+  const size_t limit = device_->caps().max_allocation;
+  for (const size_t bytes : {limit, limit - 128, limit - (size_t{64} << 10)}) {
+    auto kernel = Make(OneScale(4));
+    auto x = FloatStorage({1, 2, 3, 4});
+    auto y = base::Storage::Allocate(bytes);
+    if (y == nullptr) GTEST_SKIP() << "the host has no " << bytes << " bytes";
+    kernel::Io io;
+    io.inputs = {BufferOf(F32({4}), x.get(), "x")};
+    io.outputs = {BufferOf(F32({static_cast<int64_t>(bytes / sizeof(float))}), y.get(), "y")};
+    const Status s = kernel->Prepare(io);
+    ASSERT_TRUE(s.ok()) << s.message();
+    Run(*kernel);
+    EXPECT_EQ(static_cast<const float*>(y->data())[3], 8.0f);
+  }
 }
 
 TEST_P(Executor, SwappedMemory) {

@@ -12,6 +12,7 @@
 #include "tim/vx/ops/activations.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/fullyconnected.h"
+#include "tim/vx/profile.h"
 
 namespace tim::vx::test {
 namespace {
@@ -67,6 +68,31 @@ TEST(HostMemory, AnyAllocationMayFail) {
   EXPECT_EQ(end.live_kernels, start.live_kernels);
   EXPECT_EQ(end.live_programs, start.live_programs);
   EXPECT_EQ(end.live_queues, start.live_queues);
+}
+
+/// Runs are not timed after a Profile that fails, in whatever way.
+TEST(HostMemory, AnyAllocationOfAProfileMayFail) {
+  ASSERT_TRUE(SharedContext()->LastStatus().ok()) << SharedContext()->LastStatus().message();
+  SmallGraph small;
+  // What is timed and what runs are the same launches.
+  small.graph->SetCompileOption(CompileOption().SetOption("opencl", "one_kernel", "off"));
+  // The device's limits are measured once.
+  ASSERT_FALSE(small.graph->Profile(1).ops.empty()) << small.graph->LastStatus().message();
+  int failures = 0;
+  bool hit = true;
+  for (int n = 0; hit; ++n) {
+    SCOPED_TRACE(n);
+    ASSERT_LT(n, 10000);
+    timcl_host_memory::Arm(n);
+    const bool ok = !small.graph->Profile(1).ops.empty();
+    hit = timcl_host_memory::Hits() > 0;
+    timcl_host_memory::Arm(-1);
+    EXPECT_TRUE(ok || hit) << small.graph->LastStatus().message();
+    failures += !ok;
+    EXPECT_TRUE(small.graph->Run()) << small.graph->LastStatus().message();
+    EXPECT_TRUE(small.Right());
+  }
+  EXPECT_GT(failures, 10);
 }
 
 /// Nor may what tells of the failure need memory.

@@ -188,34 +188,16 @@ Status PartitionKernel::Prepare(const kernel::Io& io) {
 Status PartitionKernel::Rehearse() {
   // PoCL compiles a kernel for each local size, and once more for global sizes beyond 65535.
   constexpr size_t kSmallGrid = 65535;
-  std::set<std::pair<std::string, std::array<size_t, 6>>> known;
-  // Results go elsewhere: the caller's memory stays as it is.
-  size_t most = 0;
-  for (const Binding& b : bindings_) {
-    if (IsResult(b) && !b.image) most = std::max(most, b.bytes);
-  }
-  std::vector<cl::Buffer> apart;
-  // With a margin around it: a user's kernel that goes astray does no harm before it runs in
-  // earnest.
-  const auto make = [&](size_t bytes, const std::string& label) -> Status {
-    constexpr size_t kMargin = size_t{64} << 10;
-    cl_int error = CL_SUCCESS;
-    cl::Buffer whole(session_->device().context(), CL_MEM_READ_WRITE, bytes + 2 * kMargin, nullptr,
-                     &error);
-    TIMCL_TRY(ClStatus(error, "clCreateBuffer", label));
-    cl_buffer_region region = {kMargin, bytes};
-    apart.push_back(
-        whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
-    return ClStatus(error, "clCreateSubBuffer", label);
+  struct Rehearsal {
+    size_t step = 0;
+    std::array<size_t, 3> global{};
   };
-  if (most > 0) TIMCL_TRY(make(most, "memory to rehearse in"));
-  const cl::CommandQueue& queue = session_->queue();
-  session_->NoteWork();
+  std::vector<Rehearsal> rehearsals;
+  std::set<std::pair<std::string, std::array<size_t, 6>>> known;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    const Launch& launch = plan_->launches[i];
-    const KernelRef& kernel = plan_->kernels[launch.variant];
-    if (!launch.may_rehearse) continue;
+    const KernelRef& kernel = plan_->kernels[plan_->launches[i].variant];
+    if (!plan_->launches[i].may_rehearse) continue;
     std::array<size_t, 3> global = step.global;
     std::array<size_t, 6> form{};
     for (uint32_t d = 0; d < 3 && step.has_local; ++d) {
@@ -226,9 +208,38 @@ Status PartitionKernel::Rehearse() {
     }
     // Without a local size the driver chooses one by the global size.
     if (!step.has_local) std::copy(global.begin(), global.end(), form.begin());
-    if (!known.emplace(fmt::format("{} {}", kernel.program, kernel.function), form).second)
-      continue;
-    if (progress_) progress_("compiling kernels", known.size() - 1, plan_->kernels.size());
+    if (known.emplace(fmt::format("{} {}", kernel.program, kernel.function), form).second)
+      rehearsals.push_back({i, global});
+  }
+  // Results go elsewhere: the caller's memory stays as it is.
+  size_t most = 0;
+  for (const Binding& b : bindings_) {
+    if (IsResult(b) && !b.image) most = std::max(most, b.bytes);
+  }
+  std::vector<cl::Buffer> apart;
+  // With a margin around it, where there is room for one: a user's kernel that goes astray does no
+  // harm before it runs in earnest.
+  const auto make = [&](size_t bytes, const std::string& label) -> Status {
+    constexpr size_t kMargin = size_t{64} << 10;
+    const size_t limit = session_->device().caps().max_allocation;
+    const size_t margin = bytes <= limit && limit - bytes >= 2 * kMargin ? kMargin : 0;
+    cl_int error = CL_SUCCESS;
+    cl::Buffer whole(session_->device().context(), CL_MEM_READ_WRITE, bytes + 2 * margin, nullptr,
+                     &error);
+    TIMCL_TRY(ClStatus(error, "clCreateBuffer", label));
+    cl_buffer_region region = {margin, bytes};
+    apart.push_back(
+        whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    return ClStatus(error, "clCreateSubBuffer", label);
+  };
+  if (most > 0) TIMCL_TRY(make(most, "memory to rehearse in"));
+  const cl::CommandQueue& queue = session_->queue();
+  session_->NoteWork();
+  for (size_t done = 0; done < rehearsals.size(); ++done) {
+    const auto& [i, global] = rehearsals[done];
+    const Step& step = steps_[i];
+    const Launch& launch = plan_->launches[i];
+    if (progress_) progress_("compiling kernels", done, rehearsals.size());
     for (const Binding& b : bindings_) {
       if (b.step != i || !IsResult(b)) continue;
       cl_mem memory = apart.empty() ? nullptr : apart.front()();
@@ -532,7 +543,14 @@ Status PartitionKernel::TimeAll(std::vector<kernel::Timing>* timings) {
 
 Status PartitionKernel::Profile(std::vector<kernel::Timing>* timings) {
   TIMCL_TRY(session_->SetProfiling(true));
-  const Status timed = TimeAll(timings);
+  Status timed;
+  try {
+    timed = TimeAll(timings);
+  } catch (...) {
+    timed_ = nullptr;
+    (void)session_->SetProfiling(false);
+    throw;
+  }
   const Status back = session_->SetProfiling(false);
   return timed.ok() ? back : timed;
 }
