@@ -2,6 +2,7 @@
 #include "compiler/pipeline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "compiler/compiled.h"
 #include "compiler/report.h"
+#include "ir/fold_rules.h"
 #include "ir/layout.h"
 
 namespace tim::vx::compiler {
@@ -80,6 +82,57 @@ CompileEnv EnvFor(const Backend& backend, const Options& options) {
   return env;
 }
 
+/// CompileOption::SetOption("compiler", ...).
+const std::vector<KnownOption>& OwnOptions() {
+  static const auto* const all = [] {
+    auto* options = new std::vector<KnownOption>;
+    for (const char* pass : {"fold_constants", "cancel_moves", "fold_padding", "fold_scales",
+                             "merge_twins", "fuse_attention"})
+      options->push_back({pass, {"on", "off"}});
+    return options;
+  }();
+  return *all;
+}
+
+/// What is said to `whose` and means nothing there. What is said to all is meant for those whom it
+/// tells something.
+Status CheckOptionsOf(const std::string& whose, const std::vector<KnownOption>& known,
+                      const Options& options) {
+  const auto to_all = options.options_for("*");
+  for (const auto& said : options.options_for(whose)) {
+    const auto& [key, value] = said;
+    if (std::find(to_all.begin(), to_all.end(), said) != to_all.end()) continue;
+    const auto it = std::find_if(known.begin(), known.end(),
+                                 [&, name = key](const KnownOption& o) { return o.key == name; });
+    if (it == known.end()) {
+      std::vector<std::string> keys;
+      for (const KnownOption& o : known) keys.push_back(o.key);
+      return Status::Error(
+          Code::kInvalidArgument,
+          fmt::format("'{}' has no option '{}'; it has: {}", whose, key, fmt::join(keys, ", ")));
+    }
+    const auto& values = it->values;
+    if (value.empty() || values.empty() ||
+        std::find(values.begin(), values.end(), value) != values.end())
+      continue;
+    return Status::Error(Code::kInvalidArgument,
+                         fmt::format("option '{}' of '{}' is '{}', and may be: {}", key, whose,
+                                     value, fmt::join(values, ", ")));
+  }
+  return Status();
+}
+
+/// A switch with a typing error would do nothing, and nobody would hear of it.
+Status CheckOptions(const Options& options, const std::vector<RankedBackend>& backends) {
+  if (!options.options_for) return Status();
+  TIMCL_TRY(CheckOptionsOf("compiler", OwnOptions(), options));
+  for (const RankedBackend& ranked : backends) {
+    if (const auto* known = ranked.backend->KnownOptions())
+      TIMCL_TRY(CheckOptionsOf(ranked.backend->Info().name, *known, options));
+  }
+  return Status();
+}
+
 /// Tells the backends what is compiled, and finds out which of them take part in it.
 Status Begin(const Options& options, std::vector<RankedBackend>* backends,
              std::vector<CompileEnv>* envs) {
@@ -111,6 +164,7 @@ Status Begin(const Options& options, std::vector<RankedBackend>* backends,
 Status BeginAll(const Options& options, std::vector<RankedBackend>* backends,
                 std::vector<CompileEnv>* envs, CompileReport* report) {
   const Stage stage(report, "partition", options.watch);
+  TIMCL_TRY(CheckOptions(options, *backends));
   const Status begun = Begin(options, backends, envs);
   ReportBackends(*backends, report);
   return begun;
@@ -205,6 +259,41 @@ void AdviseOfNames(const ir::Graph& graph, const OpRegistry& registry, const Opt
   };
   advise(options.pins, "pinned to");
   advise(options.excludes, "excluded from");
+}
+
+/// The same of kernels that options name. One that another graph has is no mistake.
+void AdviseOfKernels(const ir::Graph& graph, const OpRegistry& registry,
+                     const std::vector<RankedBackend>& backends, const Options& options,
+                     std::vector<std::string>* warnings) {
+  if (!options.options_for) return;
+  std::set<std::string> kernels;
+  const auto add = [&](const OpDef& def) {
+    for (const KernelCandidate& k : def.kernels) kernels.insert(k.name);
+  };
+  for (const RankedBackend& ranked : backends) {
+    const auto* known = ranked.backend->KnownOptions();
+    if (known == nullptr) continue;
+    const std::string& whose = ranked.backend->Info().name;
+    for (const auto& [key, value] : options.options_for(whose)) {
+      const auto names = [&, name = key](const KnownOption& o) {
+        return o.key == name && o.names_kernels;
+      };
+      if (std::none_of(known->begin(), known->end(), names)) continue;
+      if (kernels.empty()) {
+        for (const auto& def : registry.All()) add(*def);
+        for (const auto& def : InternalOps()) add(*def);
+        for (const auto& node : graph.nodes()) add(*node.def);
+      }
+      std::istringstream list(value);
+      for (std::string name; std::getline(list, name, ',');) {
+        if (kernels.count(name) != 0) continue;
+        warnings->push_back(fmt::format(
+            "option '{}' of '{}' names '{}', but no operation has a kernel of that name", key,
+            whose, name));
+        base::Log("compile", base::LogLevel::kWarn, "{}", warnings->back());
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -592,6 +681,7 @@ Result<std::unique_ptr<runtime::Executable>> Compile(const std::shared_ptr<ir::G
   TIMCL_TRY(divided);
   AdviseOfLayouts(graph, true, &report->warnings);
   AdviseOfNames(graph, registry, options, &report->warnings);
+  AdviseOfKernels(graph, registry, backends, options, &report->warnings);
   dump.Graph("partition", graph);
   TIMCL_TRY(CheckFallbacks(backends, options, compiled, report));
   if (dump.on()) {
@@ -627,6 +717,7 @@ Status Preview(const std::shared_ptr<ir::Graph>& graph, const OpRegistry& regist
   c.views = ViewsOf(graph, c);
   ReportOps(*graph, backends, c, report);
   AdviseOfNames(*graph, registry, options, &report->warnings);
+  AdviseOfKernels(*graph, registry, backends, options, &report->warnings);
   if (drawing != nullptr) *drawing = Draw(*graph, backends, c);
   return CheckFallbacks(backends, options, c, report);
 }

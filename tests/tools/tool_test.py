@@ -233,7 +233,7 @@ def partition():
         "    Add#1 'first': pinned\n      refused: opencl: pinned to 'reference'\n", "  out: 'mid' f32[4], 16 bytes\n",
         "    Relu#3: opencl: the options exclude 'Relu' from it\n")
     for strategy, count in (("convex", 1), ("order", 1), ("op", 3)):
-        code, out, _ = divide("--strategy", strategy, "--format=json", "--option=opencl.key=a.b=c")
+        code, out, _ = divide("--strategy", strategy, "--format=json", "--option=*.key=a.b=c")
         report = json.loads(out)
         assert code == 0 and len(report["parts"]) == count, report
         assert [op["backend"] for op in report["ops"]] == ["opencl"] * 3, report

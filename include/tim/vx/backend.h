@@ -281,6 +281,14 @@ struct CompileEnv {
   bool executes = true;
 };
 
+/// A key of CompileOption::SetOption that a backend knows.
+struct KnownOption {
+  std::string key;
+  std::vector<std::string> values = {};  // none: any
+  /// A list of names of KernelCandidates, separated by commas.
+  bool names_kernels = false;
+};
+
 /// Implementations need not be safe for concurrent use: a Context serialises calls.
 class TIMCL_API Backend {
  public:
@@ -307,6 +315,9 @@ class TIMCL_API Backend {
   /// What its device can do at most, in words, as measured for Timing::least_seconds; "" = nobody
   /// knows.
   virtual std::string Limits() { return std::string(); }
+  /// All options that it knows: others, but for those that are said to all backends, are
+  /// kInvalidArgument before it is asked for anything. Null: any are let through.
+  virtual const std::vector<KnownOption>* KnownOptions() const { return nullptr; }
 };
 
 }  // namespace tim::vx

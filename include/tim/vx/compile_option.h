@@ -96,8 +96,9 @@ class TIMCL_API CompileOption {
   CompileOption& SetTarget(const Target& target);
   const Target& GetTarget() const;
 
-  /// A choice that only the backend of that name understands (backend "*": all of them). A later
-  /// value of the same key replaces an earlier one.
+  /// A choice for the backend of that name ("*": all of them), or for the library's "compiler".
+  /// Keys and values that OpenCL or the compiler does not know fail Compile(). A later value of the
+  /// same key replaces an earlier one.
   CompileOption& SetOption(const std::string& backend, const std::string& key,
                            const std::string& value);
   /// Those for a backend, key by key, in the order in which they were first given.

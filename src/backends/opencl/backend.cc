@@ -39,9 +39,26 @@ std::string OptionOf(const CompileEnv& env, const char* name) {
   const auto it = env.options.find(name);
   return it == env.options.end() ? std::string() : it->second;
 }
-/// "off" leaves a step of the compiler out: private_layouts, alias, pieces, in_place, one_kernel,
-/// helpers. "inline" is on or off for a graph, whatever its size, and "helpers" may be on. What is
-/// "resident" waits on the device for the next Run.
+/// All of CompileOption::SetOption("opencl", ...). "off" leaves a step of the compiler out.
+const std::vector<KnownOption>& AllOptions() {
+  static const auto* const all = [] {
+    const std::vector<std::string> on_off = {"on", "off"};
+    return new std::vector<KnownOption>{
+        {"private_layouts", on_off},
+        {"alias", on_off},
+        {"pieces", on_off},
+        {"in_place", on_off},
+        {"one_kernel", on_off},
+        {"inline", on_off},                   // for a graph, whatever its size
+        {"helpers", {"on", "off", "early"}},  // on: whatever they cost; early: with each Run
+        {"resident", on_off},                 // waits on the device for the next Run
+        {"tuning"},                           // off, or a file
+        {"without_kernels", {}, true},
+        {"first_kernels", {}, true},
+    };
+  }();
+  return *all;
+}
 bool Enabled(const CompileEnv& env, const char* name) { return OptionOf(env, name) != "off"; }
 
 /// What became of relaxed mode.
@@ -69,6 +86,7 @@ class OpenClBackend : public Backend {
   }
 
   const BackendInfo& Info() const override { return info_; }
+  const std::vector<KnownOption>* KnownOptions() const override { return &AllOptions(); }
   const std::string& reason() const { return reason_; }
   uint64_t max_allocation() const { return main_.device->caps().max_allocation; }
 
