@@ -418,6 +418,9 @@ Status CompileParts(const RankedBackend& ranked, size_t index, const std::vector
     for (const OpView& op : parts[call].Ops()) (*excluded)[op.id()][static_cast<int>(index)] = why;
   }
   if (!loaded->refusals.empty() || !loaded->refused_calls.empty()) return Status();
+  for (const auto& [call, note] : loaded->notes)
+    if (call < parts.size()) units->calls[call].note = note;
+  units->launches += loaded->more_launches;
   const auto made =
       loaded->kernels.size() -
       static_cast<size_t>(std::count(loaded->kernels.begin(), loaded->kernels.end(), nullptr));

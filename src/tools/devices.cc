@@ -70,6 +70,7 @@ nlohmann::json ToJson(size_t index, const opencl::DeviceEntry& e, bool chosen) {
           {"register_tiles_pay", c.register_tiles_pay},
           {"dot_product_u8s8", c.dot_product_u8s8},
           {"dot_product_bf16", c.dot_product_bf16},
+          {"rdtscp_tells_core", c.rdtscp_tells_core},
           {"runs_inline", e.runs_inline},
           {"usable", e.usable},
           {"chosen", chosen},

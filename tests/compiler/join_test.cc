@@ -16,6 +16,13 @@ namespace {
 
 using testing::HasSubstr;
 
+/// Of a device on which all fits.
+DeviceCaps Caps() {
+  DeviceCaps caps;
+  caps.max_allocation = uint64_t{1} << 40;
+  return caps;
+}
+
 Arg ArgOf(Arg::Kind kind, size_t index = 0, size_t bytes = 0) {
   Arg a;
   a.kind = kind, a.index = index, a.bytes = bytes;
@@ -51,7 +58,7 @@ Emitted TwoSteps() {
 }
 
 TEST(Join, OneLaunchOverATableOfSteps) {
-  const auto plan = Join(TwoSteps(), "");
+  const auto plan = Join(TwoSteps(), Caps(), "");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   ASSERT_EQ(plan->launches.size(), 1u);
   EXPECT_EQ(plan->scratch_bytes, 256u);
@@ -85,7 +92,7 @@ TEST(Join, ConstantsLieInOneMemory) {
     if (i == 0) c.data = std::make_shared<const std::vector<std::byte>>(12, byte);
     if (i == 1) c.data = nullptr, c.fill_bytes = 5, c.fill = [=](std::byte* to) { to[4] = byte; };
   }
-  auto plan = Join(e, "");
+  auto plan = Join(e, Caps(), "");
   ASSERT_TRUE(plan.ok() && PlaceConstants(&e.plan, &*plan).ok());
   ASSERT_NE(plan->packing, nullptr);
   EXPECT_EQ(plan->packing->bytes(), 17u);
@@ -118,12 +125,13 @@ TEST(Join, TheTextKnowsNoSizes) {
   other.plan.launches[0].global = {77, 1, 1};
   other.plan.launches[0].args[3] = Number("int", 8);
   other.plan.launches.push_back(other.plan.launches[0]);
-  EXPECT_EQ(Join(other, "")->programs[0]->source, Join(TwoSteps(), "")->programs[0]->source);
+  EXPECT_EQ(Join(other, Caps(), "")->programs[0]->source,
+            Join(TwoSteps(), Caps(), "")->programs[0]->source);
 }
 
 TEST(Join, RefusesWithTheReason) {
   const auto why = [](const Emitted& e) {
-    const Status status = Join(e, "").status();
+    const Status status = Join(e, Caps(), "").status();
     EXPECT_EQ(status.code(), Code::kUnsupported);
     return status.detail();
   };
@@ -150,8 +158,80 @@ TEST(Join, RefusesWithTheReason) {
     e.plan.launches[0].args.push_back(ArgOf(Arg::Kind::kOutput, i + 1));
   EXPECT_EQ(why(e), "more than 100 inputs and outputs");
   e = TwoSteps();
-  e.plan.launches[0].global = {size_t{1} << 31, 1, 1};
-  EXPECT_EQ(why(e), "a step needs numbers of more than 32 bits");
+  e.plan.launches[0].label = "Huge#1";
+  for (const size_t side : {size_t{1} << 31, size_t{1} << 16}) {
+    e.plan.launches[0].dims = 2;
+    e.plan.launches[0].global = {side, side, 1};
+    EXPECT_EQ(why(e), "Huge#1 has work-items that 32 bits cannot count");
+  }
+  e.plan.launches[0].global = {1 << 15, 1 << 15, 1};
+  EXPECT_TRUE(Join(e, Caps(), "").ok());
+}
+
+// A joined kernel takes all constants as one memory and all values between its steps as another.
+TEST(Join, RefusesWhatTheDeviceCannotHaveAsOne) {
+  const auto why = [](const Emitted& e, uint64_t most) {
+    DeviceCaps caps = Caps();
+    caps.max_allocation = most;
+    std::vector<std::string> all = {Join(e, caps, "").status().detail(),
+                                    CanHaveHelpers(e, caps, 1).detail(),
+                                    JoinForWorkers(e, caps, "", 2).status().detail()};
+    return all;
+  };
+  Emitted e = TwoSteps();
+  EXPECT_EQ(why(e, 8192), (std::vector<std::string>{"", "", ""}));
+  EXPECT_EQ(why(e, 255)[0],
+            "values between its kernels take 256 bytes together, and the device's largest "
+            "allocation is 255");
+  e.plan.constants[0].data = std::make_shared<std::vector<std::byte>>(8192);
+  for (const std::string& each : why(e, 8192))
+    EXPECT_EQ(each,
+              "constants take 8448 bytes together, and the device's largest allocation is 8192");
+}
+
+TEST(Join, RefusesWordsOfALaunch) {
+  const auto why = [](const std::string& text) {
+    Emitted e = TwoSteps();
+    e.plan.launches[1].label = "Two#1";
+    e.variants[1].text = text + "KERNEL(two)(IN(X)) {}\n";
+    return Join(e, Caps(), "").status().detail();
+  };
+  for (const std::string word :
+       {"get_global_id", "get_local_id", "get_group_id", "get_global_size", "get_local_size",
+        "get_num_groups", "get_work_dim", "barrier", "work_group_barrier", "sub_group_reduce_add",
+        "async_work_group_copy", "local", "__local", "kernel", "__kernel"}) {
+    EXPECT_EQ(why("#define A " + word + "(0)\n"),
+              "the kernel of Two#1 has '" + word + "', which needs a launch of its own");
+  }
+  EXPECT_EQ(why("// kernel\n/* get_global_id */ #line 1 \"local kernel.cl\"\nint my_barrier; "
+                "int get_global_id2; float locals, mem_fence;\n"),
+            "");
+  EXPECT_EQ(why("/* \" */ barrier //\n"),
+            "the kernel of Two#1 has 'barrier', which needs a launch of its own");
+}
+
+// There are CPUs without the instruction, and systems that do not tell by it.
+TEST(Join, HelpersAskForTheirCoreWhereItIsTold) {
+  DeviceCaps caps = Caps();
+  for (const bool tells : {false, true}) {
+    caps.rdtscp_tells_core = tells;
+    const auto plan = JoinWithHelpers(TwoSteps(), caps, "", 1);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    const auto& helpers = *plan->helpers;
+    for (const std::string& text : {plan->programs[0]->source, helpers.programs[0]->source}) {
+      EXPECT_THAT(text, HasSubstr("#ifdef TELLS_CORE"));
+      EXPECT_EQ(text.find("#define TELLS_CORE") != std::string::npos, tells);
+    }
+  }
+}
+
+TEST(Join, OneWorkerTakesAStepAsAWhole) {
+  const auto plan = JoinForWorkers(TwoSteps(), Caps(), "", 1);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->launches[0].global[0], 1u);
+  std::vector<int32_t> table(6);
+  std::memcpy(table.data(), plan->constants[1].data->data(), table.size() * 4);
+  EXPECT_EQ(table, (std::vector<int32_t>{0, 16, 1, 1, 16, 0}));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "layers/fault_layer.h"
+#include "layers/layer_access.h"
 #include "support/api_support.h"
 #include "tim/vx/backend.h"
 #include "tim/vx/ops/activations.h"
@@ -286,6 +288,43 @@ TEST_F(InlineTest, KernelsOfTheUsersAreLaunchedOneByOne) {
   EXPECT_EQ(Read(y, 4), std::vector<float>(4, 0.25f));
   EXPECT_THAT(NoteOf(graph), HasSubstr("launches one by one: "));
   EXPECT_THAT(NoteOf(graph), HasSubstr("is a kernel of the user's"));
+}
+
+/// Compile() failed when the helpers' program did, and said nothing when the caller's did.
+TEST_F(InlineTest, ProgramsThatDoNotBuild) {
+  const auto arm = FindInLayers<timcl_fault_arm_fn>("timcl_fault_arm");
+  ASSERT_NE(arm, nullptr) << "wants OPENCL_LAYERS set, as ctest does";
+  Network main(Main());
+  ASSERT_EQ(main.Run(1), "");
+  const auto want = Read(main.y, 7);
+  const size_t apart = main.graph->Profile(1).ops.size();
+  // Calls: create and build for the caller, create and build for the helper.
+  for (const int failing : {-1, 1, 2, 3}) {
+    SCOPED_TRACE(failing);
+    const auto context = ContextWith(InlineDevice::kAllGraphs);  // which has no programs yet
+    Network network(context, With("helpers", "on"));
+    ASSERT_EQ(failing < 0 ? arm("none", 0) : arm("build", failing), 0);
+    ASSERT_TRUE(network.graph->Compile()) << network.graph->LastStatus().message();
+    arm("none", 0);
+    const std::string note = NoteOf(network.graph);
+    const size_t launches = network.graph->Report().launches;
+    if (failing < 0 && note.find("with a helper") == std::string::npos)
+      GTEST_SKIP() << "no helpers: " << note;
+    if (failing == 1) {
+      EXPECT_THAT(note, HasSubstr("launches one by one: the joined kernel does not build ("));
+      EXPECT_THAT(note, Not(HasSubstr("helper on")));
+      EXPECT_GT(launches, 3u);
+      EXPECT_LE(launches, apart);
+    } else {
+      EXPECT_THAT(note, HasSubstr("launches in one kernel; "));
+      EXPECT_THAT(note, HasSubstr(failing < 0 ? "with a helper on" : "; no helpers: "));
+      EXPECT_EQ(launches, 1u);
+    }
+    for (int run = 0; run < 3; ++run) {
+      ASSERT_EQ(network.Run(1), "");
+      EXPECT_EQ(Read(network.y, 7), want);
+    }
+  }
 }
 
 }  // namespace

@@ -254,6 +254,10 @@ struct LoadedUnits {
   /// The same by index of the call: none of the ops of its partition can run here.
   std::map<size_t, Status> refused_calls;
   size_t programs_built = 0, programs_from_cache = 0;
+  /// By index of the call: what takes the place of Call::note, where code was loaded otherwise than
+  /// it was meant; and how many launches there are then beside CompiledUnits::launches.
+  std::map<size_t, std::string> notes = {};
+  size_t more_launches = 0;
 };
 
 /// What a backend may know of a compilation.

@@ -47,6 +47,9 @@ struct DeviceCaps {
   bool dot_product_u8s8 = false;
   /// Likewise vdpbf16ps and vcvtneps2bf16 (sums in float32 of products of bfloat16): AVX-512 BF16.
   bool dot_product_bf16 = false;
+  /// Kernels may contain the instruction rdtscp, and it tells which core runs them, as Linux wants
+  /// it: the device is this machine's own CPU, and was asked.
+  bool rdtscp_tells_core = false;
 };
 
 /// One parameter of a kernel that stands for memory. Parameters come in the order: operands, sizes,
@@ -130,6 +133,12 @@ inline std::array<size_t, 3> Grid(int64_t x, int64_t y = 1, int64_t z = 1) {
 /// One launch. The kernel's parameters are: every operand in order (quantized tensors bring their
 /// scale and zero point along, by the macros IN and OUT), then `sizes` as int (SIZE), then `reals`
 /// as float (REAL).
+///
+/// The launches of a graph may become one, whose kernel calls this one for each work-item: a kernel
+/// that is written as KERNEL(name) asks for its work-item by WORK_ITEM(d) and WORK_ITEMS(d) alone.
+/// One that asks OpenCL itself (get_global_id, get_group_id, ...), waits for others (barrier), has
+/// `local` variables or is written as `kernel void name` is launched by itself, and so is all of
+/// its partition.
 struct KernelSpec {
   std::string source = {};  // name in the kernel table ("cumsum.cl")
   std::string entry = {};   // kernel function

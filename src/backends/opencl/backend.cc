@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -71,6 +70,36 @@ std::string DescribeRelaxed(size_t bf16_ops, const DeviceCaps& caps) {
                                            : "the device has no products of bfloat16");
 }
 
+/// What Compile hands to Load.
+struct Part {
+  std::shared_ptr<const PartitionPlan> plan;
+  /// What the report says of it: in general, of its launches as one, of helpers.
+  std::string general, joined, helped;
+
+  void Note(const std::string& text) { general += (general.empty() ? "" : "; ") + text; }
+  std::string Notes() const {
+    std::string all = general;
+    for (const std::string* each : {&joined, &helped}) {
+      if (!each->empty()) all += (all.empty() ? "" : "; ") + *each;
+    }
+    return all;
+  }
+};
+
+/// "plus_one:3:2: error: not here; TIMCL_LOG=compile=info prints all", of what was logged with it.
+std::string InShort(const Status& failure) {
+  std::string line = failure.detail().substr(0, failure.detail().find('\n'));
+  std::istringstream lines(failure.detail());
+  for (std::string each; std::getline(lines, each);) {
+    if (each.find("error: ") == std::string::npos) continue;
+    line = each;
+    break;
+  }
+  constexpr size_t kMost = 200;
+  if (line.size() > kMost) line = line.substr(0, kMost) + "...";
+  return line + "; TIMCL_LOG=compile=info prints all";
+}
+
 class OpenClBackend : public Backend {
  public:
   /// `beside`: the inline device, null without one; `note` says which it is or why there is none.
@@ -128,16 +157,14 @@ class OpenClBackend : public Backend {
     std::vector<Emitted*> all;
     for (Emitted& one : emitted) all.push_back(&one);
     std::vector<std::shared_ptr<PartitionPlan>> joined(emitted.size());
-    std::vector<std::string> notes(emitted.size(), where.note);
+    std::vector<Part> made(emitted.size());
     for (size_t i = 0; i < emitted.size(); ++i) {
-      const auto note = [&](const std::string& text) {
-        notes[i] += (notes[i].empty() ? "" : "; ") + text;
-      };
+      made[i].general = where.note;
       if (const size_t n = emitted[i].in_place; n > 0)
-        note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
-      if (env.relaxed) note(DescribeRelaxed(emitted[i].bf16, lane.device->caps()));
+        made[i].Note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
+      if (env.relaxed) made[i].Note(DescribeRelaxed(emitted[i].bf16, lane.device->caps()));
       if (Enabled(env, "one_kernel")) {
-        TIMCL_ASSIGN(joined[i], JoinAll(emitted[i], where, note));
+        TIMCL_ASSIGN(joined[i], JoinAll(emitted[i], where, &made[i]));
       }
     }
     AssemblePrograms(all, options_.kernel_dir);
@@ -154,9 +181,10 @@ class OpenClBackend : public Backend {
       units->refused_kernels.merge(one.refused);
       units->launches += plan->launches.size();
       for (const Constant& c : plan->constants) units->constant_bytes += c.bytes();
-      units->calls.push_back(
-          {units->modules.size(), "", plan->scratch_bytes, plan->persistent_bytes, notes[i]});
-      units->modules.push_back({{}, std::move(plan), "opencl"});
+      units->calls.push_back({units->modules.size(), "", plan->scratch_bytes,
+                              plan->persistent_bytes, made[i].Notes()});
+      made[i].plan = std::move(plan);
+      units->modules.push_back({{}, std::make_shared<Part>(std::move(made[i])), "opencl"});
     }
     return Status();
   }
@@ -166,12 +194,12 @@ class OpenClBackend : public Backend {
     std::map<Lane*, std::shared_ptr<Session>> sessions;
     std::vector<std::shared_ptr<Packing>> packing;
     for (const Call& call : calls) {
-      if (const auto& work = PlanOf(modules, call)->packing) packing.push_back(work);
+      if (const auto& work = PartOf(modules, call).plan->packing) packing.push_back(work);
     }
     Packers packers(std::move(packing));
-    for (const Call& call : calls) {
-      auto plan = PlanOf(modules, call);
-      Lane& lane = LaneOf(*plan);
+    for (size_t c = 0; c < calls.size(); ++c) {
+      Part part = PartOf(modules, calls[c]);
+      Lane& lane = LaneOf(*part.plan);
       std::shared_ptr<Session>& session = sessions[&lane];
       if (session == nullptr) {
         TIMCL_ASSIGN(session, Session::Create(lane.device));
@@ -179,27 +207,47 @@ class OpenClBackend : public Backend {
       if (env.progress) env.progress("building programs", units->kernels.size(), calls.size());
       // Partitions share programs: the first that has one builds it, the others find it.
       BuiltPrograms programs;
-      Status built = Build(lane, *plan, env, &programs, units);
-      if (built.code() == Code::kKernelBuild && plan->separate != nullptr) {
+      Status built = Build(lane, *part.plan, env, &programs, units);
+      if (built.code() == Code::kKernelBuild && part.plan->separate != nullptr) {
         // A kernel that cannot do without the work-items of OpenCL, or a wrong one.
+        part.plan = part.plan->separate;
+        const size_t launches = part.plan->launches.size();
         base::Log("compile", base::LogLevel::kInfo, "one by one: {}", built.message());
-        plan = plan->separate;
-        built = Build(lane, *plan, env, &programs, units);
+        part.joined = fmt::format("{} launch{} one by one: the joined kernel does not build ({})",
+                                  launches, launches == 1 ? "" : "es", InShort(built));
+        part.helped = "";
+        units->more_launches += launches - 1;
+        units->notes[c] = part.Notes();
+        built = Build(lane, *part.plan, env, &programs, units);
       }
       if (built.code() == Code::kKernelBuild)
-        return FindCulprits(built, *plan->programs[programs.size()], modules, calls, env, units);
+        return FindCulprits(built, *part.plan->programs[programs.size()], modules, calls, env,
+                            units);
       TIMCL_TRY(built);
-      if (plan->separate != nullptr) {
-        std::unique_ptr<Helpers> helpers;
-        if (plan->helpers != nullptr) {
-          TIMCL_ASSIGN(helpers, LoadHelpers(*plan, env, units));
-        }
-        units->kernels.push_back(std::make_unique<JoinedKernel>(
-            session, plan, std::move(programs), lane.programs, env.progress, std::move(helpers)));
-      } else {
-        units->kernels.push_back(
-            std::make_unique<PartitionKernel>(session, plan, std::move(programs), env.progress));
+      if (part.plan->separate == nullptr) {
+        units->kernels.push_back(std::make_unique<PartitionKernel>(
+            session, part.plan, std::move(programs), env.progress));
+        continue;
       }
+      std::unique_ptr<Helpers> helpers;
+      if (part.plan->helpers != nullptr) {
+        auto loaded = LoadHelpers(*part.plan, env, units);
+        if (loaded.ok()) {
+          helpers = std::move(*loaded);
+        } else {
+          // The caller does all of the work then.
+          base::Log("compile", base::LogLevel::kInfo, "no helpers: {}", loaded.status().message());
+          part.helped = fmt::format("no helpers{}: {}",
+                                    part.plan->helper_rules.close_runs == 0
+                                        ? ", without whom it would be on the main device"
+                                        : "",
+                                    InShort(loaded.status()));
+          units->notes[c] = part.Notes();
+        }
+      }
+      units->kernels.push_back(std::make_unique<JoinedKernel>(session, part.plan,
+                                                              std::move(programs), lane.programs,
+                                                              env.progress, std::move(helpers)));
     }
     packers.Finish();
     return Status();
@@ -356,7 +404,7 @@ class OpenClBackend : public Backend {
                           parts.size() == 1 && helpers != "off";
     where.run_inline = asked || estimate.small() ||
                        (may_help && estimate.helped < estimate.main &&
-                        CanHaveHelpers(made[0], main.compute_units - 1).ok());
+                        CanHaveHelpers(made[0], CapsOf(true, true), main.compute_units - 1).ok());
     where.note = asked ? "inline device, as asked for" : Describe(estimate, where.run_inline);
     where.rules.always = helpers == "on";
     where.rules.early = estimate.early || helpers == "early";
@@ -373,46 +421,67 @@ class OpenClBackend : public Backend {
     return where;
   }
 
-  /// All launches of a partition as one. Null where they stay as they are; `note` is told why, if
-  /// there is more than one.
-  Result<std::shared_ptr<PartitionPlan>> JoinAll(
-      const Emitted& emitted, const Where& where,
-      const std::function<void(const std::string&)>& note) const {
-    const size_t launches = emitted.plan.launches.size();
+  /// What all devices have on which the launches of a graph are one.
+  DeviceCaps CapsOf(bool run_inline, bool helped) const {
+    const DeviceCaps& main = main_.device->caps();
+    if (!run_inline) return main;
+    DeviceCaps caps = inline_->device->caps();
+    if (helped) {
+      caps.max_allocation = std::min(caps.max_allocation, main.max_allocation);
+      caps.rdtscp_tells_core = caps.rdtscp_tells_core && main.rdtscp_tells_core;
+    }
+    return caps;
+  }
+
+  /// All launches as one on the main device, whose threads are woken up once per Run then, instead
+  /// of once per launch.
+  Result<PartitionPlan> JoinOnMain(const Emitted& emitted) const {
     const DeviceCaps& caps = main_.device->caps();
-    // Threads of the main device are woken up once per run then, instead of once per launch.
-    const bool share = !where.run_inline && caps.register_tiles_pay && caps.shared_memory;
-    const size_t workers = share ? caps.compute_units : 1;
+    const char* const why = !caps.is_cpu          ? "the device is no CPU"
+                            : !caps.shared_memory ? "the host and the device do not work on the "
+                                                    "same memory"
+                            : !caps.register_tiles_pay
+                                ? "register tiles are not known to pay on the device"
+                                : nullptr;
+    if (why != nullptr) return Status::Error(Code::kUnsupported, why);
+    return JoinForWorkers(emitted, caps, options_.kernel_dir, caps.compute_units);
+  }
+
+  /// All launches of a partition as one. Null where they stay as they are; `part` is told why, if
+  /// there is more than one.
+  Result<std::shared_ptr<PartitionPlan>> JoinAll(const Emitted& emitted, const Where& where,
+                                                 Part* part) const {
+    const size_t launches = emitted.plan.launches.size();
+    const DeviceCaps caps = CapsOf(where.run_inline, where.helpers > 0);
     auto plan = Result<PartitionPlan>(Status::Error(Code::kUnsupported, ""));
     if (where.resident) {
-      plan = JoinResident(emitted, options_.kernel_dir);
+      plan = JoinResident(emitted, caps, options_.kernel_dir);
     } else if (where.helpers > 0) {
-      plan = JoinWithHelpers(emitted, options_.kernel_dir, where.helpers);
+      plan = JoinWithHelpers(emitted, caps, options_.kernel_dir, where.helpers);
     }
     if (plan.status().code() == Code::kUnsupported) {
       if (const std::string& why = plan.status().detail(); !why.empty())
-        note((where.resident ? "not resident: " : "no helpers: ") + why);
-      if (launches < 2 || (!where.run_inline && workers < 2))
-        return std::shared_ptr<PartitionPlan>();
-      plan = Join(emitted, options_.kernel_dir, workers);
+        part->Note((where.resident ? "not resident: " : "no helpers: ") + why);
+      if (launches < 2) return std::shared_ptr<PartitionPlan>();
+      plan = where.run_inline ? Join(emitted, caps, options_.kernel_dir) : JoinOnMain(emitted);
     }
     if (plan.status().code() == Code::kUnsupported) {
-      note(fmt::format("{} launches one by one: {}", launches, plan.status().detail()));
+      part->joined = fmt::format("{} launches one by one: {}", launches, plan.status().detail());
       return std::shared_ptr<PartitionPlan>();
     }
     TIMCL_TRY(plan.status());
-    note(fmt::format("{} launches in one kernel", launches));
-    if (plan->resident) note("resident on the main device");
+    part->joined = fmt::format("{} launches in one kernel", launches);
+    if (plan->resident) part->joined += "; resident on the main device";
     if (plan->helpers)
-      note(fmt::format("with {} on the main device",
-                       where.helpers == 1 ? "a helper" : fmt::format("{} helpers", where.helpers)));
+      part->helped =
+          fmt::format("with {} on the main device",
+                      where.helpers == 1 ? "a helper" : fmt::format("{} helpers", where.helpers));
     plan->helper_rules = where.rules;
     return std::make_shared<PartitionPlan>(std::move(*plan));
   }
 
-  static std::shared_ptr<const PartitionPlan> PlanOf(const std::vector<CodeModule>& modules,
-                                                     const Call& call) {
-    return std::static_pointer_cast<const PartitionPlan>(modules[call.module].live);
+  static const Part& PartOf(const std::vector<CodeModule>& modules, const Call& call) {
+    return *static_cast<const Part*>(modules[call.module].live.get());
   }
 
   /// `failed` does not build: the ops whose kernels do not build alone are refused, in whatever
@@ -422,7 +491,7 @@ class OpenClBackend : public Backend {
                       const CompileEnv& env, LoadedUnits* units) {
     std::map<const ProgramText*, Status> tried = {{&failed, failure}};
     for (const Call& call : calls) {
-      auto plan = PlanOf(modules, call);
+      auto plan = PartOf(modules, call).plan;
       if (plan->separate != nullptr) plan = plan->separate;
       for (const Launch& launch : plan->launches) {
         const KernelRef& kernel = plan->kernels[launch.variant];
@@ -486,7 +555,8 @@ Result<std::shared_ptr<Backend>> CreateBackend(const BackendOptions& options) {
   }
   if (options.as_cpu) caps.is_cpu = caps.register_tiles_pay = true;
   for (DeviceEntry& entry : choice.entries) {
-    if (!options.as_avx2) break;
+    if (options.max_allocation != 0) entry.caps.max_allocation = options.max_allocation;
+    if (!options.as_avx2) continue;
     entry.caps.vector_registers = 16, entry.caps.vector_floats = 8;
     entry.caps.dot_product_u8s8 = entry.caps.dot_product_bf16 = false;
   }

@@ -27,6 +27,8 @@ struct BackendOptions {
   bool as_cpu = false;
   /// Register tiles as for a CPU with AVX2, and no instructions beyond it. For tests.
   bool as_avx2 = false;
+  /// Not 0: as on a device whose largest allocation has so many bytes. For tests.
+  uint64_t max_allocation = 0;
   /// Uses `cache_dir` also where the driver keeps compiled programs itself, as PoCL does. For
   /// tests.
   bool cache_even_if_driver_does = false;

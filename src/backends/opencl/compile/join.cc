@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "backends/opencl/compile/place.h"
@@ -41,6 +44,8 @@ constexpr size_t kCounterBytes = 256;
 /// Runs of one launch that stays from Run to Run.
 constexpr uint32_t kMostRuns = 100000;
 constexpr size_t kHelperLine = Helpers::kLine * sizeof(uint32_t);
+/// Of the table of steps, and of work-items.
+constexpr size_t kMostNumber = std::numeric_limits<int32_t>::max();
 
 constexpr const char* kEntry = "timcl_steps";
 /// What the kernel does with the walk over all steps.
@@ -177,9 +182,9 @@ static void timcl_end(volatile global int* counters, int steps) {
 }
 )";
 constexpr const char* kTurn = R"(
-// The core that runs this, counted from 1, as Linux tells it; 0: not known.
+// The core that runs this, counted from 1, as Linux tells it; 0: not known, and nobody judges by it.
 static uint timcl_core(void) {
-#ifdef __x86_64__
+#ifdef TELLS_CORE
   uint core;
   __asm__ volatile("rdtscp" : "=c"(core) : : "rax", "rdx");
   return (core & 0xfff) + 1;
@@ -238,6 +243,39 @@ static void timcl_await(timcl_turn_t* turn, uint shares) {
 }
 )";
 
+/// What the texts of a form have in common with the host: where in the counters the words of
+/// Helpers::Control are, or those of Resident.
+std::string NoControls(size_t, const DeviceCaps&) { return ""; }
+std::string ControlsOfHelpers(size_t workers, const DeviceCaps& caps) {
+  std::string text = fmt::format(
+      "#define MOST_RUNS {}\n#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
+      kMostRuns, Helpers::kLine, workers);
+  if (caps.rdtscp_tells_core) text += "#define TELLS_CORE\n";
+  const std::pair<const char*, Helpers::Control> all[] = {{"POSTED", Helpers::kPosted},
+                                                          {"PRESENT", Helpers::kPresent},
+                                                          {"STOP", Helpers::kStop},
+                                                          {"ARRIVED", Helpers::kArrived},
+                                                          {"LEFT", Helpers::kLeft},
+                                                          {"PATIENCE", Helpers::kPatience},
+                                                          {"LATE_RUNS", Helpers::kLate},
+                                                          {"PAUSED", Helpers::kPaused},
+                                                          {"MOST_TURNS", Helpers::kMostTurns},
+                                                          {"CALLERS_CORE", Helpers::kCallersCore},
+                                                          {"ANY_CORE", Helpers::kAnyCore},
+                                                          {"EARLY", Helpers::kEarly},
+                                                          {"HELPED", Helpers::kHelped},
+                                                          {"CONTROLS", Helpers::kControls}};
+  for (const auto& [name, line] : all)
+    text += fmt::format("#define {} {}\n", name, line * Helpers::kLine);
+  return text;
+}
+std::string ControlsOfResident(size_t, const DeviceCaps&) {
+  return fmt::format(
+      "#define MOST_RUNS {}\n#define PATIENCE {}\n#define GONE {}\n#define IDLE {}\n"
+      "#define POSTED {}\n",
+      kMostRuns, Resident::kPatienceAt, Resident::kGone, Resident::kIdle, Resident::kPosted);
+}
+
 /// What plans for one worker, for several, and for the caller with helpers differ in.
 struct Form {
   const char* body;               // of the kernel
@@ -252,6 +290,13 @@ struct Form {
   size_t counter_bytes = 0;       // of one step
   size_t more_counter_bytes = 0;  // besides those of the steps
   size_t least_steps = 2;
+  size_t most_constant_bytes = kMaxConstantBytes;
+  double least_share = 0;    // us that a worker takes at a time at least; 0: there is one worker
+  bool groups_work = false;  // its work-groups are the workers
+  const char* helpers_body = nullptr;  // of the kernel of helpers; null: there are none
+  bool stays = false;                  // on the device, from Run to Run
+  std::string (*controls)(size_t workers, const DeviceCaps&) = NoControls;
+  bool shared() const { return least_share > 0; }
 };
 constexpr Form kForOne = {.body = kAlone, .loop = kLoop, .numbers = 4};
 constexpr Form kForWorkers = {.body = kShared,
@@ -264,7 +309,10 @@ constexpr Form kForWorkers = {.body = kShared,
                               .argument = ", counters",
                               .next = "    counters += COUNTERS;\n",
                               .counter_bytes = kCounterBytes,
-                              .more_counter_bytes = kCounterBytes};
+                              .more_counter_bytes = kCounterBytes,
+                              .most_constant_bytes = kMaxSharedConstantBytes,
+                              .least_share = kLeastShare,
+                              .groups_work = true};
 constexpr Form kWithHelpers = {.body = kHelped,
                                .loop = kHelpedLoop,
                                .numbers = 7,
@@ -276,22 +324,82 @@ constexpr Form kWithHelpers = {.body = kHelped,
                                .next = "    if (turn->late) return;\n",
                                .counter_bytes = 3 * kHelperLine,
                                .more_counter_bytes = Helpers::kControls * kHelperLine,
-                               .least_steps = 1};
+                               .least_steps = 1,
+                               .most_constant_bytes = kMaxSharedConstantBytes,
+                               .least_share = kLeastHelpedShare,
+                               .helpers_body = kHelper,
+                               .controls = ControlsOfHelpers};
 constexpr Form kResident = {.body = kStays,
                             .loop = kLoop,
                             .numbers = 4,
                             .counters = ", volatile global uint* state",
                             .more_counter_bytes = kHelperLine,
-                            .least_steps = 1};
+                            .least_steps = 1,
+                            .stays = true,
+                            .controls = ControlsOfResident};
+
+/// The first word of a kernel's text that asks about the launch, waits for others of its group or
+/// shares memory with them: in a joined kernel each would mean something else, or nothing. "": it
+/// has none.
+std::string WordOfALaunch(std::string_view text) {
+  static constexpr std::string_view kWords[] = {"kernel",
+                                                "__kernel",
+                                                "local",
+                                                "__local",
+                                                "barrier",
+                                                "wait_group_events",
+                                                "get_work_dim",
+                                                "get_global_size",
+                                                "get_global_id",
+                                                "get_global_offset",
+                                                "get_global_linear_id",
+                                                "get_local_size",
+                                                "get_enqueued_local_size",
+                                                "get_local_id",
+                                                "get_local_linear_id",
+                                                "get_num_groups",
+                                                "get_group_id",
+                                                "get_num_sub_groups",
+                                                "get_enqueued_num_sub_groups",
+                                                "get_max_sub_group_size"};
+  static constexpr std::string_view kBeginnings[] = {"work_group_", "sub_group_", "get_sub_group_",
+                                                     "async_work_group_"};
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    size_t end = 1;
+    if (rest.starts_with("//")) {
+      end = rest.find('\n');
+    } else if (rest.starts_with("/*")) {
+      end = rest.find("*/", 2);
+      if (end != std::string_view::npos) end += 2;
+    } else if (rest[0] == '"') {  // of an #include or a #line
+      end = rest.find_first_of("\"\n", 1);
+      if (end != std::string_view::npos) ++end;
+    } else if (in_word(rest[0])) {
+      end = static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), in_word) - rest.begin());
+      const std::string_view word = rest.substr(0, end);
+      const auto begins = [&](std::string_view with) { return word.starts_with(with); };
+      if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords) ||
+          std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins))
+        return std::string(word);
+    }
+    if (end == std::string_view::npos) break;
+    at += end;
+  }
+  return "";
+}
 
 class Joiner {
  public:
-  Joiner(const Emitted& emitted, const Form& form, size_t workers)
+  Joiner(const Emitted& emitted, const DeviceCaps& caps, const Form& form, size_t workers)
       : from_(emitted.plan),
         variants_(emitted.variants),
+        caps_(caps),
         form_(form),
-        workers_(workers),
-        helped_(&form == &kWithHelpers) {
+        workers_(workers) {
     // Sessions know constants by their addresses, so none begins where the whole does.
     constants_.fill_bytes = kConstantAlignment;
   }
@@ -320,11 +428,11 @@ class Joiner {
     std::memcpy(count.value.data(), &steps, sizeof steps);
     count.is_amount = true;
     launch_.args.push_back(count);
-    if (&form_ == &kForWorkers) launch_.global = {workers_, 1, 1};
+    if (form_.groups_work) launch_.global = {workers_, 1, 1};
     if (form_.more_counter_bytes > 0) {
       Arg counters;
       counters.kind = Arg::Kind::kPersistent;
-      counters.bytes = form_.more_counter_bytes + form_.counter_bytes * from_.launches.size();
+      counters.bytes = CounterBytes();
       launch_.args.push_back(counters);
       plan_.persistent_bytes = counters.bytes;
       plan_.zero_persistent = true;
@@ -335,10 +443,10 @@ class Joiner {
     plan_.scratch_bytes = from_.scratch_bytes;
     plan_.live_bytes = from_.live_bytes;
     plan_.host_inputs = from_.host_inputs;
-    plan_.resident = &form_ == &kResident;
-    if (helped_) {
+    plan_.resident = form_.stays;
+    if (form_.helpers_body != nullptr) {
       PartitionPlan helpers = plan_;
-      SetProgram(kernel_dir, kHelper, &helpers);
+      SetProgram(kernel_dir, form_.helpers_body, &helpers);
       helpers.launches[0].kernel = "helpers";
       // One more than are to stay, as one may come to the caller's core, and leaves at once then.
       helpers.launches[0].global[0] = workers_;
@@ -359,7 +467,8 @@ class Joiner {
     }
     for (const Launch& launch : from_.launches) {
       const size_t group = launch.local[0] * launch.local[1] * launch.local[2];
-      if (workers_ > 1 && group != 1 && ItemsOf(launch) > kMaxScalarItems)
+      TIMCL_TRY(CheckItems(launch));
+      if (form_.shared() && group != 1 && ItemsOf(launch) > kMaxScalarItems)
         return No(launch.label + " has many small work-items");
       if (variants_[launch.variant].user) return No(launch.label + " is a kernel of the user's");
       for (const Arg& arg : launch.args) {
@@ -367,7 +476,45 @@ class Joiner {
         if (arg.kind == Arg::Kind::kPersistent) return No(launch.label + " works on an image");
       }
     }
+    TIMCL_TRY(CheckFits("values between its kernels", from_.scratch_bytes));
+    TIMCL_TRY(CheckFits("counters", CounterBytes()));
+    return CheckWords();
+  }
+
+  /// What each kernel takes for itself fits the device; the joined one takes it all at once.
+  Status CheckFits(const char* what, size_t bytes) const {
+    if (bytes <= caps_.max_allocation) return Status();
+    return No(fmt::format("{} take {} bytes together, and the device's largest allocation is {}",
+                          what, bytes, caps_.max_allocation));
+  }
+
+  /// Work-items are counted in 32 bits.
+  static Status CheckItems(const Launch& launch) {
+    int32_t items = 1;
+    for (uint32_t d = 0; d < launch.dims; ++d) {
+      const size_t n = base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1));
+      if (n > kMostNumber || !base::Multiply(items, static_cast<int32_t>(n), &items))
+        return No(launch.label + " has work-items that 32 bits cannot count");
+    }
     return Status();
+  }
+
+  Status CheckWords() const {
+    for (size_t v = 0; v < variants_.size(); ++v) {
+      const std::string word = WordOfALaunch(variants_[v].text);
+      if (word.empty()) continue;
+      std::string label = variants_[v].origin;
+      for (const Launch& launch : from_.launches) {
+        if (launch.variant == v) label = launch.label;
+      }
+      return No(
+          fmt::format("the kernel of {} has '{}', which needs a launch of its own", label, word));
+    }
+    return Status();
+  }
+
+  size_t CounterBytes() const {
+    return form_.more_counter_bytes + form_.counter_bytes * from_.launches.size();
   }
 
   /// A row of the table: function, work-items by dimension, arguments. A pointer is two numbers,
@@ -379,12 +526,12 @@ class Joiner {
       TIMCL_TRY(
           Put(used ? base::AlignUp(launch.global[d], std::max<size_t>(launch.local[d], 1)) : 1));
     }
-    if (workers_ > 1) {
+    if (form_.shared()) {
       const bool columns = ByColumns(launch);
       const size_t least = ShareOf(launch, columns);
       TIMCL_TRY(Put(least));
       TIMCL_TRY(Put(columns));
-      if (helped_) TIMCL_TRY(Put(SharesOf(launch, columns, least)));
+      if (form_.helpers_body != nullptr) TIMCL_TRY(Put(SharesOf(launch, columns, least)));
     }
     for (const Arg& arg : launch.args) {
       if (arg.kind == Arg::Kind::kScalar) {
@@ -428,9 +575,9 @@ class Joiner {
 
   /// Work-items, or columns of them, that a worker takes at a time at least.
   size_t ShareOf(const Launch& launch, bool columns) const {
-    const double least = helped_ ? kLeastHelpedShare : kLeastShare;
-    const double shares = std::max(WorkOf(launch, from_) / least, 1.0);
     const size_t all = columns ? ColumnsOf(launch) : ItemsOf(launch);
+    if (workers_ == 1) return all;
+    const double shares = std::max(WorkOf(launch, from_) / form_.least_share, 1.0);
     return static_cast<size_t>(std::ceil(static_cast<double>(all) / shares));
   }
 
@@ -443,8 +590,7 @@ class Joiner {
   }
 
   Status Put(size_t number) {
-    if (number > size_t{std::numeric_limits<int32_t>::max()})
-      return No("a step needs numbers of more than 32 bits");
+    if (number > kMostNumber) return No("a step needs numbers of more than 32 bits");
     table_.push_back(static_cast<int32_t>(number));
     return Status();
   }
@@ -458,12 +604,13 @@ class Joiner {
       const auto [it, added] = offset_of_.emplace(arg.index, constants_.fill_bytes);
       if (added) {
         const size_t bytes = from_.constants[arg.index].bytes();
-        const size_t most = workers_ > 1 ? kMaxSharedConstantBytes : kMaxConstantBytes;
+        const size_t most = form_.most_constant_bytes;
         if (bytes > most || constants_.fill_bytes + bytes > most)
           return No(fmt::format("more than {} MiB of constants", most >> 20));
         constants_.parts.emplace_back(arg.index, it->second);
         constants_.fill_bytes =
             base::AlignUp(constants_.fill_bytes + std::max<size_t>(bytes, 1), kConstantAlignment);
+        TIMCL_TRY(CheckFits("constants", constants_.fill_bytes));
       }
       return Pointer{0, it->second};
     }
@@ -529,7 +676,7 @@ class Joiner {
 #define WORK_ITEMS(d) timcl_n##d
 )");
     text += "\n#line 1 \"all steps\"\n";
-    text += Controls();
+    text += form_.controls(workers_, caps_);
     text += form_.functions;
     for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
@@ -552,38 +699,6 @@ class Joiner {
                       "  global char* memory[] = {{{}}};\n"
                       "{}}}\n",
                       kEntry, memories, form_.counters, list, body);
-  }
-
-  /// What the text has in common with the host: where in the counters the words of
-  /// Helpers::Control are, or those of Resident.
-  std::string Controls() const {
-    std::string text =
-        fmt::format("#define MOST_RUNS {}  // of one launch that stays\n", kMostRuns);
-    if (&form_ == &kResident)
-      return text + fmt::format(
-                        "#define PATIENCE {}\n#define GONE {}\n#define IDLE {}\n"
-                        "#define POSTED {}\n",
-                        Resident::kPatienceAt, Resident::kGone, Resident::kIdle, Resident::kPosted);
-    if (!helped_) return "";
-    text += fmt::format("#define LINE {}\n#define WORKERS {}\n#define SIDE turn->side\n",
-                        Helpers::kLine, workers_);
-    const std::pair<const char*, Helpers::Control> all[] = {{"POSTED", Helpers::kPosted},
-                                                            {"PRESENT", Helpers::kPresent},
-                                                            {"STOP", Helpers::kStop},
-                                                            {"ARRIVED", Helpers::kArrived},
-                                                            {"LEFT", Helpers::kLeft},
-                                                            {"PATIENCE", Helpers::kPatience},
-                                                            {"LATE_RUNS", Helpers::kLate},
-                                                            {"PAUSED", Helpers::kPaused},
-                                                            {"MOST_TURNS", Helpers::kMostTurns},
-                                                            {"CALLERS_CORE", Helpers::kCallersCore},
-                                                            {"ANY_CORE", Helpers::kAnyCore},
-                                                            {"EARLY", Helpers::kEarly},
-                                                            {"HELPED", Helpers::kHelped},
-                                                            {"CONTROLS", Helpers::kControls}};
-    for (const auto& [name, line] : all)
-      text += fmt::format("#define {} {}\n", name, line * Helpers::kLine);
-    return text;
   }
 
   /// A function that does one step of a variant and returns where the next one stands. Not inlined:
@@ -630,9 +745,9 @@ class Joiner {
 
   const PartitionPlan& from_;
   const std::vector<Variant>& variants_;
+  const DeviceCaps& caps_;
   const Form& form_;
   const size_t workers_;
-  const bool helped_;
   PartitionPlan plan_;
   Launch launch_;
   std::vector<int32_t> table_;
@@ -643,21 +758,28 @@ class Joiner {
 
 }  // namespace
 
-Result<PartitionPlan> Join(const Emitted& emitted, const std::string& kernel_dir, size_t workers) {
-  return Joiner(emitted, workers > 1 ? kForWorkers : kForOne, workers).Run(kernel_dir);
+Result<PartitionPlan> Join(const Emitted& emitted, const DeviceCaps& caps,
+                           const std::string& kernel_dir) {
+  return Joiner(emitted, caps, kForOne, 1).Run(kernel_dir);
 }
 
-Status CanHaveHelpers(const Emitted& emitted, size_t helpers) {
-  return Joiner(emitted, kWithHelpers, 1 + helpers).AddSteps();
+Result<PartitionPlan> JoinForWorkers(const Emitted& emitted, const DeviceCaps& caps,
+                                     const std::string& kernel_dir, size_t workers) {
+  return Joiner(emitted, caps, kForWorkers, workers).Run(kernel_dir);
 }
 
-Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const std::string& kernel_dir,
-                                      size_t helpers) {
-  return Joiner(emitted, kWithHelpers, 1 + helpers).Run(kernel_dir);
+Status CanHaveHelpers(const Emitted& emitted, const DeviceCaps& caps, size_t helpers) {
+  return Joiner(emitted, caps, kWithHelpers, 1 + helpers).AddSteps();
 }
 
-Result<PartitionPlan> JoinResident(const Emitted& emitted, const std::string& kernel_dir) {
-  return Joiner(emitted, kResident, 1).Run(kernel_dir);
+Result<PartitionPlan> JoinWithHelpers(const Emitted& emitted, const DeviceCaps& caps,
+                                      const std::string& kernel_dir, size_t helpers) {
+  return Joiner(emitted, caps, kWithHelpers, 1 + helpers).Run(kernel_dir);
+}
+
+Result<PartitionPlan> JoinResident(const Emitted& emitted, const DeviceCaps& caps,
+                                   const std::string& kernel_dir) {
+  return Joiner(emitted, caps, kResident, 1).Run(kernel_dir);
 }
 
 }  // namespace tim::vx::opencl

@@ -4,12 +4,18 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
+#include <thread>
 
 #include "backends/opencl/run/cl_error.h"
 #include "backends/opencl/run/inline_device.h"
@@ -40,6 +46,40 @@ int VersionOf(const std::string& text) {
   }
   return (major - '0') * 100 + (minor - '0') * 10;
 }
+
+#if defined(__x86_64__)
+/// What the core that runs this answers, once the system has moved the thread there; -1: it did
+/// not.
+int RdtscpOn(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) return -1;
+  uint32_t number = 0;
+  __builtin_ia32_rdtscp(&number);
+  return static_cast<int>(number & 0xfff);
+}
+
+/// Linux keeps the number of a core where rdtscp finds it; virtual machines and sandboxes may not.
+/// Asked on the first and the last of the process's cores, by a thread of its own.
+bool RdtscpTellsCore() {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr uint32_t kRdtscp = 1u << 27;
+  if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) == 0 || (edx & kRdtscp) == 0) return false;
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return false;
+  int first = 0, last = CPU_SETSIZE - 1;
+  while (first < last && !CPU_ISSET(first, &all)) ++first;
+  while (last > first && !CPU_ISSET(last, &all)) --last;
+  bool tells = false;
+  try {
+    std::thread([&] { tells = RdtscpOn(first) == first && RdtscpOn(last) == last; }).join();
+  } catch (const std::system_error&) {
+    // No thread to be had.
+  }
+  return tells;
+}
+#endif
 
 DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
   DeviceEntry e;
@@ -98,6 +138,10 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
                           __builtin_cpu_supports("avx512bw");
   caps.dot_product_bf16 = caps.register_tiles_pay && !Contains(caps.name, "remote") &&
                           floats >= 16 && __builtin_cpu_supports("avx512bf16");
+  if (e.pocl && caps.is_cpu && !Contains(caps.name, "remote")) {
+    static const bool tells = RdtscpTellsCore();
+    caps.rdtscp_tells_core = tells;
+  }
 #endif
 
   if (device.getInfo<CL_DEVICE_AVAILABLE>() != CL_TRUE) {
