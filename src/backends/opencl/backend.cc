@@ -126,6 +126,7 @@ class OpenClBackend : public Backend {
   }
 
   Status Begin(const CompileEnv& env) override {
+    named_ = {};
     TIMCL_ASSIGN(wishes_, WishesOf(env));
     return Status();
   }
@@ -273,17 +274,20 @@ class OpenClBackend : public Backend {
     }
   }
 
-  /// "tuning": "off", or another file than the context's. Null: none.
-  Result<std::shared_ptr<const Tuning>> TuningOf(const CompileEnv& env) const {
+  /// "tuning": "off", or another file than the context's, read once per compilation. Null: none.
+  Result<std::shared_ptr<const Tuning>> TuningOf(const CompileEnv& env) {
     const std::string asked = OptionOf(env, "tuning");
     if (asked.empty()) return tuning_;
     if (asked == "off") return std::shared_ptr<const Tuning>();
-    const DeviceCaps& caps = main_.device->caps();
-    TIMCL_ASSIGN(Tuning read, Tuning::Read(asked, caps.name, caps.driver));
-    return std::make_shared<const Tuning>(std::move(read));
+    if (named_.file != asked) {
+      const DeviceCaps& caps = main_.device->caps();
+      TIMCL_ASSIGN(Tuning read, Tuning::Read(asked, caps.name, caps.driver));
+      named_ = {asked, std::make_shared<const Tuning>(std::move(read))};
+    }
+    return named_.tuning;
   }
 
-  Result<Wishes> WishesOf(const CompileEnv& env) const {
+  Result<Wishes> WishesOf(const CompileEnv& env) {
     Wishes wishes;
     TIMCL_ASSIGN(wishes.tuning, TuningOf(env));
     wishes.relaxed = env.relaxed;
@@ -541,6 +545,10 @@ class OpenClBackend : public Backend {
   Wishes wishes_;
   std::shared_ptr<const Tuning> tuning_;
   std::string tuning_warning_;
+  struct {
+    std::string file;
+    std::shared_ptr<const Tuning> tuning;
+  } named_;  // by the options of this compilation
 };
 
 }  // namespace
