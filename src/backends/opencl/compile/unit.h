@@ -133,7 +133,7 @@ Status ChooseForms(const DeviceCaps& caps, Unit* unit, const Wishes& wishes = {}
 void Fuse(Unit* unit);
 
 /// Puts a conversion in front of the first group that reads a value in a form in which it is not
-/// made. The last pass but Alias: what fusion made one needs none between.
+/// made. After Fuse: what fusion made one needs none between.
 void Convert(Unit* unit);
 
 /// Ops that move no bytes (Reshape between equal encodings) become no launch: both sides share
