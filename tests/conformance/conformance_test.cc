@@ -11,6 +11,8 @@
 #include <map>
 #include <set>
 
+#include "backends/opencl/run/device.h"
+#include "base/log.h"
 #include "support/coverage.h"
 #include "support/runnable.h"
 #include "tim/vx/tensor_form.h"
@@ -28,14 +30,60 @@ struct Flags {
   std::string coverage;  // --coverage
   bool as_gpu = false, as_cpu = false, quick = false, fail_fast = false, float_first = false,
        list = false, sources = false, in_caller = false, as_avx2 = false;
+  std::string form;  // --form
 };
 Flags flags;
+
+/// How all steps of a graph become one kernel.
+struct Form {
+  const char* name;
+  bool in_caller;
+  Switches switches;
+  const char* note;  // what the backend says of such a graph
+};
+const Form kForms[] = {
+    {"joined", false, {}, "launches in one kernel"},
+    {"helped", true, {{"helpers", "on"}}, " on the main device"},
+    {"resident", false, {{"resident", "on"}}, "resident on the main device"},
+};
+/// That of --form, or null.
+const Form* AskedForm() {
+  const auto it = std::find_if(std::begin(kForms), std::end(kForms),
+                               [](const Form& form) { return form.name == flags.form; });
+  return it != std::end(kForms) ? it : nullptr;
+}
 
 /// One for all tests. Main lets go of it: when static objects are destroyed, drivers may be gone.
 Result<std::shared_ptr<Backend>>& Device() {
   static auto* const device = new Result<std::shared_ptr<Backend>>(
       OpenDevice(flags.as_gpu, flags.as_cpu, flags.in_caller, flags.as_avx2));
   return *device;
+}
+
+/// "" where the library joins the steps of graphs for several workers, by what the device is.
+std::string WhyNoForm() {
+  const auto env = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  const auto choice = opencl::ChooseDevice(env("TIMCL_DEVICE"), env("OCL_ICD_VENDORS"));
+  if (!choice.ok()) return choice.status().message();
+  const DeviceCaps& caps = choice->chosen().caps;
+  if (caps.compute_units < 2) return "the device has one core";
+  return caps.register_tiles_pay && caps.shared_memory ? "" : "register tiles do not pay here";
+}
+
+/// Joined kernels that do not build, which the library replaces by launches one by one.
+std::string& NotBuilt() {
+  static auto* const text = new std::string();
+  return *text;
+}
+void ListenForNotBuilt() {
+  base::SetLogLevels(base::ParseLogLevels("error,compile=info", ""));
+  base::SetLogSink([](base::LogLevel level, std::string_view, std::string_view text) {
+    if (text.substr(0, 12) == "one by one: ") NotBuilt() += text;
+    if (level >= base::LogLevel::kError) std::cerr << text << "\n";
+  });
 }
 
 /// The cases that this run is about. Quick: one per encoding, without the large ones of the
@@ -117,6 +165,10 @@ class OpConformance : public testing::Test {
   void TestBody() override {
     const auto& device = Device();
     ASSERT_TRUE(device.ok()) << device.status().message();
+    const Form* const form = AskedForm();
+    if (form != nullptr) {
+      if (const std::string why = WhyNoForm(); !why.empty()) GTEST_SKIP() << why;
+    }
     const std::vector<NamedCase> cases = Wanted(def_);
     if (!flags.which.empty() && cases.empty()) GTEST_SKIP() << "no case of that name";
     if (flags.limit > 0 && cases.empty()) GTEST_SKIP() << "no case within --limit";
@@ -128,9 +180,11 @@ class OpConformance : public testing::Test {
     options.seed = flags.seed;
     options.stop_early = flags.fail_fast;
     options.chunk = flags.chunk;
+    if (form != nullptr) options.switches = form->switches;
     const std::vector<Outcome> outcomes = RunCases(cases, options);
     if (!flags.coverage.empty()) WriteDown(outcomes);
     EXPECT_FALSE(outcomes.empty());
+    if (form != nullptr) ExpectForm(*form, outcomes);
     size_t failed = 0;
     for (const Outcome& o : outcomes) {
       if (o.passed) continue;
@@ -141,6 +195,23 @@ class OpConformance : public testing::Test {
   }
 
  private:
+  /// Most graphs were what this run is about. Others have one launch, or too many kernels.
+  void ExpectForm(const Form& form, const std::vector<Outcome>& outcomes) const {
+    size_t such = 0;
+    std::set<std::string> others;
+    for (const Outcome& o : outcomes) {
+      if (o.note.find(form.note) != std::string::npos) {
+        ++such;
+      } else {
+        others.insert(o.note);
+      }
+    }
+    std::cout << such << " of " << outcomes.size() << " are " << form.name << "\n";
+    for (const std::string& note : others) std::cout << "  not: '" << note << "'\n";
+    EXPECT_GE(4 * such, 3 * outcomes.size())
+        << def_.name << ": a smaller --chunk has fewer kernels";
+    EXPECT_EQ(NotBuilt(), "");
+  }
   void WriteDown(const std::vector<Outcome>& outcomes) const {
     std::vector<coverage::CaseRun> runs;
     for (const Outcome& o : outcomes) {
@@ -153,6 +224,7 @@ class OpConformance : public testing::Test {
     if (flags.in_caller) test += ".in_caller";
     if (flags.as_avx2) test += ".as_avx2";
     if (flags.limit > 0) test += ".limit";
+    if (!flags.form.empty()) test += "." + flags.form;
     coverage::Write(flags.coverage, "conformance", test, runs);
   }
 
@@ -186,6 +258,12 @@ int Main(int argc, char** argv) {
   app.add_flag("--in-caller", flags.in_caller,
                "on PoCL's device that runs kernels in the caller's thread; chunks of up to 32 "
                "kernels there are one kernel");
+  app.add_option(
+         "--form", flags.form,
+         "joined: all steps in one kernel on the main device; helped: in the caller's thread "
+         "with helpers; resident: a work-group that waits for the next Run. Fails where "
+         "less than 3 of 4 cases are in such a graph: --chunk has to be small")
+      ->check(CLI::IsMember({"joined", "helped", "resident"}));
   app.add_option("--limit", flags.limit, "leaves out cases whose inputs have more elements");
   app.add_option("--coverage", flags.coverage,
                  "folder for what ran, which `timcl ops` reads; 'coverage' of the build tree");
@@ -199,6 +277,10 @@ int Main(int argc, char** argv) {
       std::cout << "\n";
     }
     return 0;
+  }
+  if (const Form* const form = AskedForm(); form != nullptr) {
+    flags.in_caller = form->in_caller;
+    ListenForNotBuilt();
   }
   if (flags.coverage.empty()) flags.coverage = DefaultCoverage();
   if (flags.fail_fast) GTEST_FLAG_SET(fail_fast, true);

@@ -62,7 +62,8 @@ class Chunk {
     std::string trouble;
     if (Status s = expected_.Run(reference::CreateBackend(), *options_.registry); !s.ok())
       trouble = "reference: " + s.message();
-    if (Status s = actual_.Run(options_.device, *options_.registry, /*fuse=*/true, bf16_);
+    if (Status s = actual_.Run(options_.device, *options_.registry, /*fuse=*/true, bf16_,
+                               options_.switches);
         !s.ok() && trouble.empty())
       trouble = options_.device->Info().name + ": " + s.message();
     if (!trouble.empty() && cases_.size() > 1) return Halves();
@@ -196,8 +197,13 @@ class Chunk {
 
   void Report(size_t which, const std::string& candidate, const std::string& wrong) {
     const NamedCase& named = cases_[which];
-    Outcome o{
-        std::string(named.def->name), candidate, named.text, TypesOf(named), wrong.empty(), ""};
+    Outcome o{std::string(named.def->name),
+              candidate,
+              named.text,
+              TypesOf(named),
+              wrong.empty(),
+              "",
+              actual_.note()};
     if (!o.passed) {
       o.message = fmt::format("{} by {}{}\n  {}\n  repeat: --case='{}' --seed={}", o.text,
                               candidate, named.c.note.empty() ? "" : " (" + named.c.note + ")",
@@ -411,16 +417,19 @@ Status TestGraph::AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs,
 }
 
 Status TestGraph::Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry,
-                      bool fuse, bool relaxed) {
+                      bool fuse, bool relaxed, const Switches& switches) {
   if (graph_.LiveNodes() == 0) return Status();
   CompileReport report;
   compiler::Options options;
   options.fallback = Fallback::kForbid;
   options.fuse = fuse;
   options.relaxed = relaxed;
+  options.options_for = [switches](const std::string&) { return switches; };
   TIMCL_ASSIGN(const auto executable,
                compiler::Compile(shared_, registry, {{backend, 0, false}}, options, &report));
   for (const OpPlacement& op : report.ops) kernels_.push_back(op.kernel);
+  for (const PartitionReport& part : report.parts)
+    note_ += (note_.empty() ? "" : " | ") + part.note;
   for (const bool again : {false, true}) {
     for (Memory& m : outputs_) m.block.Fill(again ? 0 : 0xFF);
     TIMCL_TRY(executable->Run());

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/storage.h"
@@ -67,7 +68,10 @@ struct Outcome {
   std::string types;          // "f32 f32 -> f32"
   bool passed = false;
   std::string message;  // why it did not pass, with the line that repeats it
+  std::string note;     // what the backend says of the graph that it was part of
 };
+
+using Switches = std::vector<std::pair<std::string, std::string>>;
 
 struct RunOptions {
   std::shared_ptr<Backend> device;  // under test
@@ -77,6 +81,8 @@ struct RunOptions {
   size_t chunk = 400;
   /// Ends after the first chunk with a failure.
   bool stop_early = false;
+  /// Of the device, as CompileOption::SetOption takes them: name and value.
+  Switches switches = {};
 };
 
 /// Runs each case by every kernel candidate that accepts it, and by its expansion if it has one.
@@ -96,7 +102,7 @@ class TestGraph {
                std::vector<int> outputs, int* node = nullptr);
   /// Compiles for one backend and runs twice, over 0xFF and over 0; results of both runs are kept.
   Status Run(const std::shared_ptr<Backend>& backend, const OpRegistry& registry, bool fuse = true,
-             bool relaxed = false);
+             bool relaxed = false, const Switches& switches = {});
 
   ir::Graph& graph() { return graph_; }
   const std::shared_ptr<ir::Graph>& shared() const { return shared_; }
@@ -106,6 +112,8 @@ class TestGraph {
   std::optional<std::string> Damage(int value) const;
   /// Node id -> kernel that served it, as the backend says ("fused into ...").
   const std::vector<std::string>& kernels() const { return kernels_; }
+  /// What the backend says of the whole.
+  const std::string& note() const { return note_; }
 
  private:
   struct Memory {
@@ -118,6 +126,7 @@ class TestGraph {
   std::vector<Memory> inputs_, outputs_;
   std::vector<int> index_of_;  // value -> index into inputs_ or outputs_
   std::vector<std::string> kernels_;
+  std::string note_;
 };
 
 /// The sums of magnitudes behind a float result, for Tolerance::sum: the op over the absolute
