@@ -44,6 +44,19 @@ std::string PerSecond(double amount, double ms) {
   return amount > 0 && ms > 0 ? fmt::format("{:.2f}", amount / ms * kMs / 1e9) : "";
 }
 
+/// What the devices do at most, by backend. Some measure that when they are first asked.
+std::vector<std::string> LimitsOf(const runtime::Executable& executable) {
+  std::vector<std::string> all;
+  std::set<Backend*> asked;
+  for (size_t s = 0; s < executable.steps(); ++s) {
+    Backend* const backend = executable.step(s).backend.get();
+    if (!asked.insert(backend).second) continue;
+    const std::string limits = backend->Limits();
+    if (!limits.empty()) all.push_back(fmt::format("{}: {}", backend->Info().name, limits));
+  }
+  return all;
+}
+
 std::string Share(double least, double took) {
   return least > 0 && took > 0 ? fmt::format("{:.0f} %", least / took * 100) : "";
 }
@@ -61,6 +74,9 @@ class Rows {
       for (const kernel::Timing& t : timings[step]) Add(run, step, t);
     }
   }
+
+  /// Those of a device, in one run; no copies.
+  size_t launches() const { return launches_; }
 
   std::vector<OpTime> Take() {
     std::vector<OpTime> ops;
@@ -86,6 +102,7 @@ class Rows {
     row.ms[run] += t.seconds * kMs;
     if (run != 0) return;  // the same in every run
     ++row.op.launches;
+    launches_ += t.op >= 0 && t.start >= 0;
     row.op.flops += t.flops;
     row.op.bytes += t.bytes;
     row.op.least_ms += t.least_seconds * kMs;
@@ -113,6 +130,7 @@ class Rows {
   std::map<int, const OpPlacement*> placed_;
   std::map<std::tuple<size_t, int, std::string>, size_t> row_of_;  // step, op, work
   std::vector<Row> rows_;
+  size_t launches_ = 0;
 };
 
 }  // namespace
@@ -124,9 +142,15 @@ TimedRun RunOf(runtime::Executable* executable) {
 }
 
 Status TraceRun(runtime::Executable* executable, const CompileReport& report, base::Trace* trace) {
-  const double start = base::Trace::Now();
   std::vector<base::TraceEvent> events;
   const std::map<int, const OpPlacement*> placed = PlacedBy(report);
+  // Before the run, whose first launch would wait for it otherwise.
+  constexpr double kMeasuredUs = 1e3;  // else they were known
+  const double asked = base::Trace::Now();
+  (void)LimitsOf(*executable);
+  const double start = base::Trace::Now();
+  if (start - asked > kMeasuredUs)
+    events.push_back({"measure the devices' limits", "run", asked, start - asked});
   for (size_t s = 0; s < executable->steps(); ++s) {
     const double step_start = base::Trace::Now();
     std::vector<kernel::Timing> timings;
@@ -182,14 +206,9 @@ Status ProfileRuns(runtime::Executable* executable, const CompileReport& report,
   }
   profile->ops = rows.Take();
   profile->runs = runs;
-  std::set<Backend*> asked;
-  for (size_t s = 0; s < executable->steps(); ++s) {
-    Backend* const backend = executable->step(s).backend.get();
-    if (!asked.insert(backend).second) continue;
-    const std::string limits = backend->Limits();
-    if (!limits.empty())
-      profile->limits.push_back(fmt::format("{}: {}", backend->Info().name, limits));
-  }
+  profile->limits = LimitsOf(*executable);
+  profile->timed_launches = rows.launches();
+  profile->run_launches = report.launches;
   profile->run_ms = Median(std::move(whole));
   return Status();
 }
@@ -240,6 +259,10 @@ std::string GraphProfile::ToText() const {
                      fmt::format("{} of {}; together {:.4f} ms, a whole run {:.4f} ms (medians)\n",
                                  Count(static_cast<uint64_t>(runs), "run"),
                                  Count(ops.size(), "operation"), total, run_ms);
+  if (run_launches > 0 && timed_launches > run_launches) {
+    text += fmt::format("each launch is made and timed on its own: {} here, {} in a whole run\n",
+                        timed_launches, run_launches);
+  }
   for (const std::string& limit : limits) text += "limits of " + limit + "\n";
   return text;
 }
@@ -261,7 +284,12 @@ std::string GraphProfile::ToJson() const {
                    {"flops", op.flops},
                    {"bytes", op.bytes}});
   }
-  const Json json = {{"ops", all}, {"runs", runs}, {"run_ms", run_ms}, {"limits", limits}};
+  const Json json = {{"ops", all},
+                     {"runs", runs},
+                     {"run_ms", run_ms},
+                     {"limits", limits},
+                     {"timed_launches", timed_launches},
+                     {"run_launches", run_launches}};
   // Names come from callers, and JSON is UTF-8: what is not is replaced.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr uint32_t kSide = 64;
@@ -81,6 +82,31 @@ TEST(ProfileTest, OneRowPerOperationWithWork) {
   EXPECT_THAT(none, ::testing::Each(0.f));
 }
 
+// Steps that are one launch of a whole run stand for themselves here, and the table says so.
+TEST(ProfileTest, SaysThatItLaunchesOneByOne) {
+  if (!HasOpenCl()) GTEST_SKIP() << "no OpenCL device is used";
+  for (const char* const choice : {"on", "off"}) {
+    CompileOption option;
+    option.SetFusion(false).SetOption("opencl", "one_kernel", choice);
+    Product p(*SharedContext(), option);
+    const GraphProfile profile = p.graph->Profile(1);
+    ASSERT_THAT(profile.ops, SizeIs(2)) << p.graph->LastStatus().message();
+    EXPECT_EQ(profile.timed_launches, 2u);
+    EXPECT_EQ(profile.run_launches, p.graph->Report().launches);
+    const std::string line =
+        "\neach launch is made and timed on its own: 2 here, 1 in a whole run\n";
+    // Where the device launches them one by one anyhow there is nothing to say.
+    if (profile.run_launches == 1) {
+      EXPECT_STREQ(choice, "on");
+      EXPECT_THAT(profile.ToText(), HasSubstr(line));
+    } else {
+      EXPECT_THAT(profile.ToText(), Not(HasSubstr("on its own")));
+    }
+    EXPECT_THAT(profile.ToJson(), HasSubstr("\"timed_launches\": 2"));
+    p.ExpectRight();
+  }
+}
+
 TEST(ProfileTest, ReferenceBackend) {
   Product p(*HostContext());
   const GraphProfile profile = p.graph->Profile(2);
@@ -90,6 +116,7 @@ TEST(ProfileTest, ReferenceBackend) {
   EXPECT_EQ(profile.ops[1].kernel, "reference");
   EXPECT_EQ(profile.ops[1].bytes, 2u * kSide * kSide * sizeof(float));
   EXPECT_GT(profile.ops[0].median_ms, 0);
+  EXPECT_THAT(profile.ToText(), Not(HasSubstr("on its own")));
   p.ExpectRight();
 }
 
@@ -221,6 +248,8 @@ TEST(ProfileTest, TextIsAnAlignedTableAndASummary) {
   profile.runs = 10;
   profile.run_ms = 4.5;
   profile.limits = {"opencl: 5 GFLOP/s"};
+  profile.timed_launches = 3;
+  profile.run_launches = 1;
   EXPECT_EQ(
       profile.ToText(),
       "op                | kernel    | tile | backend | launches |     ms |  share | GFLOP/s | "
@@ -232,6 +261,7 @@ TEST(ProfileTest, TextIsAnAlignedTableAndASummary) {
       "  Add#1           | pointwise |      | opencl  |        2 | 1.0000 | 25.0 % |         |  "
       "    |\n"
       "10 runs of 2 operations; together 4.0000 ms, a whole run 4.5000 ms (medians)\n"
+      "each launch is made and timed on its own: 3 here, 1 in a whole run\n"
       "limits of opencl: 5 GFLOP/s\n");
 }
 

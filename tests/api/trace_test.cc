@@ -105,6 +105,45 @@ TEST(Trace, OfAProgram) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "Tanh#2"), 2);
 }
 
+/// On a device: an event per launch and run, within its run; what the device does at most is
+/// measured before the first one.
+TEST(Trace, OfLaunches) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const File file("timcl_trace_launches.json");
+  ASSERT_EXIT(
+      {
+        setenv("TIMCL_TRACE", file.path.c_str(), 1);
+        CompileOption options;
+        options.SetFusion(false);
+        const auto context = Context::Create();
+        const GraphPtr graph = Chain(context, options);
+        std::exit(graph->Run() && graph->Run() ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+  if (!HasOpenCl()) GTEST_SKIP() << "no OpenCL device is used";
+  std::vector<Json> runs, launches, measured;
+  for (const Json& event : Json::parse(file.Text())) {
+    if (event["ph"] != "X") continue;
+    if (event["name"] == "Run") runs.push_back(event);
+    if (event["name"] == "measure the devices' limits") measured.push_back(event);
+    if (event["cat"] == "opencl") launches.push_back(event);
+  }
+  const auto begin = [](const Json& event) { return event["ts"].get<double>(); };
+  const auto end = [&](const Json& event) { return begin(event) + event["dur"].get<double>(); };
+  ASSERT_EQ(runs.size(), 2u);
+  ASSERT_EQ(measured.size(), 1u);
+  EXPECT_LE(end(measured[0]), begin(runs[0]));
+  ASSERT_EQ(launches.size(), 4u);
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const Json &launch = launches[i], &run = runs[i / 2];
+    EXPECT_EQ(launch["name"], i % 2 == 0 ? "Relu#1" : "Tanh#2");
+    EXPECT_NE(launch["args"]["kernel"], "");
+    EXPECT_NE(launch["args"]["GB/s"], "");
+    EXPECT_GE(begin(launch), begin(run));
+    EXPECT_LE(end(launch), end(run));
+  }
+}
+
 TEST(Progress, IsToldStageByStage) {
   std::vector<std::string> stages;
   std::vector<std::thread::id> threads;

@@ -40,12 +40,15 @@ class TIMCL_API GraphProfile {
   double run_ms = 0;  ///< median of as many whole runs that were not taken apart, made just before
   std::vector<std::string>
       limits;  ///< of each backend's device, measured, as OpTime::least_ms uses
+  /// Launches that were made and timed on their own, in each run; and those of a whole run, which
+  /// are fewer where many are one kernel. 0: of no device that tells.
+  size_t timed_launches = 0, run_launches = 0;
 
   /// The sum of the operations' median_ms: of all, or of the parts of one ("A#1", "A#1 / B#1").
   double TotalMs(const std::string& part_of = "") const;
   /// A table for people: op, kernel, tile, backend, time, share of the time, GFLOP/s, GB/s, and
   /// the roofline's time as share of the time; parts stand under the operation that they are parts
-  /// of. Then one summary line, and the limits.
+  /// of. Then one summary line, one where a whole run is launched otherwise, and the limits.
   std::string ToText() const;
   /// Everything, for machines: the names of the members here are the keys.
   std::string ToJson() const;
