@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,7 @@ struct Param {
   const char* network;
   bool relaxed = false;  // in this mode, too: each form takes seconds of the kernels' compiler
 };
+void PrintTo(const Param& param, std::ostream* out) { *out << param.network; }
 class NetworksOnOpenCl : public testing::TestWithParam<Param> {};
 
 TEST_P(NetworksOnOpenCl, AsTheReference) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -69,6 +70,7 @@ struct Form {
   std::vector<std::pair<const char*, const char*>> switches;
   const char* note;
 };
+void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 const Form kForms[] = {
     {"Joined", {{"inline", "off"}}, "launches in one kernel"},
     {"OneByOne", {{"inline", "off"}, {"one_kernel", "off"}}, "main device, as asked for"},
@@ -195,7 +197,8 @@ TEST_P(FirstRunOfSizes, IntegersAreNotTriedOut) {
   EXPECT_EQ(Read<int>(y, 3), std::vector<int>({12, 10, 1}));
 }
 
-INSTANTIATE_TEST_SUITE_P(OneByOne, FirstRunOfSizes, ::testing::Values(kForms[1]));
+INSTANTIATE_TEST_SUITE_P(All, FirstRunOfSizes, ::testing::Values(kForms[1]),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace tim::vx::test
