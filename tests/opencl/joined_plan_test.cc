@@ -25,7 +25,9 @@
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/elementwise.h"
 #include "tim/vx/ops/pool2d.h"
+#include "tim/vx/ops/reshape.h"
 #include "tim/vx/ops/simple_operations.h"
+#include "tim/vx/ops/unidirectional_sequence_rnn.h"
 #include "tim/vx/profile.h"
 
 namespace tim::vx::test {
@@ -36,7 +38,11 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 constexpr uint32_t kSide = 24, kChannels = 16;
-constexpr size_t kResults = kSide / 2 * (kSide / 2) * kChannels;
+/// Of a recurrent layer over what the others compute, large enough to be shared at each of its
+/// steps.
+constexpr uint32_t kUnits = 131, kFeatures = 96;
+constexpr uint32_t kSteps = kSide / 2 * (kSide / 2) * kChannels / kFeatures;
+constexpr size_t kResults = kUnits * kSteps;
 
 std::vector<float> Numbers(size_t count, int seed) {
   std::vector<float> v(count);
@@ -60,7 +66,8 @@ CompileOption OptionsOf(Form form) {
   return options;
 }
 
-/// Four convolutions, each of which needs all of the one before; a residual sum; a pooling.
+/// Four convolutions, each of which needs all of the one before; a residual sum; a pooling; a
+/// recurrent layer, whose work-groups wait for each other on their own.
 struct Network {
   GraphPtr graph;
   TensorPtr x, y;
@@ -68,7 +75,8 @@ struct Network {
   Network(const std::shared_ptr<Context>& context, Form wanted) : form(wanted) {
     graph = context->CreateGraph(OptionsOf(form));
     x = Input(graph, {kSide, kSide, kChannels, 1});
-    y = Output(graph, {kSide / 2, kSide / 2, kChannels, 1});
+    y = Output(graph, {kUnits, 1, kSteps});
+    auto pooled = Between(graph), sequence = Between(graph);
     TensorPtr at = x;
     for (int layer = 0; layer < 4; ++layer) {
       auto sums = Between(graph), next = Between(graph);
@@ -89,7 +97,17 @@ struct Network {
         ->CreateOperation<ops::Pool2d>(PoolType::MAX, PadType::VALID, std::array<uint32_t, 2>{2, 2},
                                        std::array<uint32_t, 2>{2, 2})
         ->BindInput(at)
-        .BindOutput(y);
+        .BindOutput(pooled);
+    Bind<ops::Reshape>(graph, {pooled}, {sequence}, std::vector<uint32_t>{kFeatures, 1, kSteps});
+    const TensorPtr none = graph->CreateTensorPlaceHolder();
+    std::vector<float> input = Numbers(kFeatures * kUnits, 5), own = Numbers(kUnits * kUnits, 6);
+    for (float& w : input) w *= 0.01f;
+    for (float& w : own) w *= 0.1f;
+    Bind<ops::UnidirectionalSequenceRnn>(graph,
+                                         {sequence, Constant(graph, {kFeatures, kUnits}, input),
+                                          Constant(graph, {kUnits, kUnits}, own), none, none, none},
+                                         {Output(graph, {kUnits, 1}), y},
+                                         ops::UnidirectionalSequenceRnn::kTANH, true);
   }
   /// Why its launches are not one; "": they are.
   std::string WhyNotJoined() const {
@@ -158,24 +176,53 @@ TEST_P(JoinedPlan, MoreGraphsThanCores) {
   for (const std::string& w : wrong) EXPECT_EQ(w, "");
 }
 
-/// All threads on the first of the CPUs that the process has: workers run one after the other, in
-/// slices of time.
-TEST_P(JoinedPlan, OnOneCore) {
-  cpu_set_t all, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
-  CPU_ZERO(&one);
-  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu)
-    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
-  const auto set_all = [](const cpu_set_t& set) {
+/// Lets all threads of the process run on the first of its CPUs alone, or on all again.
+class Cores {
+ public:
+  Cores() {
+    sched_getaffinity(0, sizeof all_, &all_);
+    CPU_ZERO(&one_);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one_) == 0; ++cpu)
+      if (CPU_ISSET(cpu, &all_)) CPU_SET(cpu, &one_);
+  }
+  ~Cores() { All(); }
+  void All() const { SetAll(all_); }
+  void One() const { SetAll(one_); }
+
+ private:
+  static void SetAll(const cpu_set_t& set) {
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
       sched_setaffinity(std::stoi(task.path().filename()), sizeof set, &set);
-  };
+  }
+  cpu_set_t all_, one_;
+};
+
+/// Workers run one after the other, in slices of time.
+TEST_P(JoinedPlan, OnOneCore) {
   const auto wanted = Wanted(SharedContext(), 4);
   Network joined(SharedContext(), GetParam());
   ASSERT_EQ(joined.WhyNotJoined(), "");
-  set_all(one);
+  const Cores cores;
+  cores.One();
   for (int round = 0; round < 40; ++round) EXPECT_EQ(joined.Run(round % 4), wanted[round % 4]);
-  set_all(all);
+}
+
+/// Workers that are at it, in the midst of a layer of whatever kind, find themselves on one core.
+TEST_P(JoinedPlan, MovedToOneCore) {
+  const auto wanted = Wanted(SharedContext(), 4);
+  Network joined(SharedContext(), GetParam());
+  ASSERT_EQ(joined.WhyNotJoined(), "");
+  const Cores cores;
+  for (int round = 0; round < 100; ++round) {
+    cores.All();
+    for (int run = 0; run < 10; ++run) ASSERT_TRUE(joined.graph->Run());
+    std::thread mover([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(round * 7 % 400));
+      cores.One();
+    });
+    for (int run = 0; run < 4; ++run) EXPECT_EQ(joined.Run(run), wanted[run]) << round;
+    mover.join();
+  }
 }
 
 /// Nothing that the killed one left (files of caches, locks) keeps the next one from its work.
