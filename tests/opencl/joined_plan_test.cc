@@ -115,7 +115,7 @@ struct Network {
     const std::string& note = graph->Report().parts.at(0).note;
     const char* const words = form == Form::kJoined     ? "launches in one kernel"
                               : form == Form::kResident ? "resident on the main device"
-                                                        : "helper";
+                                                        : "; with ";
     return note.find(words) != std::string::npos ? "" : "not joined: " + note;
   }
   std::vector<float> Run(int seed) {
@@ -331,7 +331,7 @@ TEST_P(PlanThatStays, MemoryThatMoves) {
   Bind<ops::Add>(graph, {at, x}, {y});
   ASSERT_TRUE(graph->Compile()) << graph->LastStatus().message();
   ASSERT_THAT(graph->Report().parts.at(0).note,
-              HasSubstr(GetParam() == Form::kResident ? "resident on" : "with a helper"));
+              HasSubstr(GetParam() == Form::kResident ? "resident on" : "; with "));
   for (size_t round = 0; round < 300; ++round) {
     const size_t from = round % 2, to = round % 3;
     void* before = nullptr;
