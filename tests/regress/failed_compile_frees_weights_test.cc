@@ -21,8 +21,8 @@ Result<Launches> Packs(const OpView& op, const KernelRequest&) {
   KernelSpec k;
   k.source = "packs", k.entry = "packs";
   k.source_text =
-      "#include \"tensor.clh\"\nkernel void packs(IN(X), OUT(Y), DATA(W), SIZE(N)) {\n"
-      "  const int i = get_global_id(0);\n  if (i < N) STORE(Y, i, LOAD(X, i) * W[i]);\n}\n";
+      "#include \"tensor.clh\"\nKERNEL(packs)(IN(X), OUT(Y), DATA(W), SIZE(N)) {\n"
+      "  const int i = WORK_ITEM(0);\n  if (i < N) STORE(Y, i, LOAD(X, i) * W[i]);\n}\n";
   const int64_t n = op.out(0).type().count();
   k.operands = {In(0, "X"), Out(0, "Y"),
                 Data(std::vector<float>(static_cast<size_t>(n), 2.0f), "W", "float")};
