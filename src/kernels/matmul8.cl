@@ -155,12 +155,10 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group, int z) {
     const float16 m = SCALE;
     const whole_t of_columns = K * X_ZERO * W_ZERO - X_ZERO * vload16(first * NV + vector, S);
 #define BIAS (of_columns - W_ZERO * sum_of_row[i])
-#define LANE_M(l) SCALE
 #else
     const float16 m = vload16(vector, M8);
     const whole_t bias = vload16(vector, B);
 #define BIAS bias
-#define LANE_M(l) M8[l]
 #endif
 #pragma unroll
     for (int i = 0; i < MR; ++i) {
@@ -181,13 +179,15 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group, int z) {
         vstore16(result, 0, lane);
         for (int l = 0; l < N; ++l) STORE(Y, to + l, lane[l]);
       }
+#elif PAIRED
+      VSTORE_ACC(Y, to, sum, m);
 #else
       if (N >= 16) {
         VSTORE_ACC(Y, to, sum, m);
       } else {
         whole_lane_t lane[16];
         vstore16(sum, 0, lane);
-        for (int l = 0; l < N; ++l) STORE_ACC(Y, to + l, lane[l], LANE_M(l));
+        for (int l = 0; l < N; ++l) STORE_ACC(Y, to + l, lane[l], M8[l]);
       }
 #endif
     }

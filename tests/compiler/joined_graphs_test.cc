@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/pipeline.h"
+#include "support/plus_one.h"
 
 namespace tim::vx::testing {
 namespace {
@@ -17,23 +18,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Result<Shapes> SameShape(const OpView& op) { return Shapes{op.in(0).shape()}; }
-Status PlusOne(const OpView&, const ref::Inputs& in, ref::Outputs& out) {
-  for (int64_t i = 0; i < out[0].count(); ++i) out[0].Set(i, in[0].At(i) + 1);
-  return Status();
-}
-/// y = x + 1, by a kernel of this head that finds its work-item by this expression.
+/// By a kernel of this head that finds its work-item by this expression.
 Result<Launches> Launch(const OpView& op, const std::string& head, const std::string& item) {
-  KernelSpec k;
-  k.source = "plus_one", k.entry = "plus_one";
-  k.source_text = "#include \"tensor.clh\"\n" + head +
-                  "(IN(X), OUT(Y), SIZE(N)) {\n"
-                  "  const int i = " +
-                  item + ";\n  if (i < N) STORE(Y, i, LOAD(X, i) + 1);\n}\n";
-  k.operands = {In(0, "X"), Out(0, "Y")};
-  k.sizes = {{"N", op.out(0).type().count()}};
-  k.global = Grid(op.out(0).type().count()), k.local = {4, 1, 1};
-  return Launches{k};
+  return LaunchPlusOne(op, "#include \"tensor.clh\"\n" + head +
+                               "(IN(X), OUT(Y), SIZE(N)) {\n"
+                               "  const int i = " +
+                               item + ";\n  if (i < N) STORE(Y, i, LOAD(X, i) + 1);\n}\n");
 }
 Result<Launches> AsShould(const OpView& op, const KernelRequest&) {
   return Launch(op, "// Not get_global_id(0).\nKERNEL(plus_one)", "WORK_ITEM(0)");
@@ -70,7 +60,7 @@ const OpRegistry& Registry() {
     const auto add = [r](const char* name, KernelList kernels) {
       OpDef def;
       def.name = name, def.origin = "test", def.kernels = kernels;
-      def.infer = SameShape, def.reference = PlusOne;
+      def.infer = ShapeOfInput, def.reference = PlusOne;
       r->Add(def);
     };
     add("Should", kShould);

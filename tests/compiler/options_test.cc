@@ -62,22 +62,18 @@ class Options : public ::testing::Test {
   Backends backends_;
 };
 
-TEST_F(Options, AliasOnAndOff) {
-  const Outcome on = With("alias", "on"), off = With("alias", "off");
-  ASSERT_TRUE(on.status.ok() && off.status.ok()) << off.status.message();
-  EXPECT_EQ(on.results, off.results);
-  EXPECT_EQ(on.Without("same bytes"), 1u);
-  EXPECT_EQ(off.Without("same bytes"), 0u);
-  EXPECT_EQ(off.Without("pieces of one memory"), 1u) << "another switch";
-}
-
-TEST_F(Options, PiecesOnAndOff) {
-  const Outcome on = With("pieces", "on"), off = With("pieces", "off");
-  ASSERT_TRUE(on.status.ok() && off.status.ok()) << off.status.message();
-  EXPECT_EQ(on.results, off.results);
-  EXPECT_EQ(on.Without("pieces of one memory"), 1u);
-  EXPECT_EQ(off.Without("pieces of one memory"), 0u);
-  EXPECT_EQ(off.Without("same bytes"), 1u) << "another switch";
+TEST_F(Options, WhatLeavesLaunchesOutOnAndOff) {
+  const std::pair<const char*, const char*> alias = {"alias", "same bytes"},
+                                            pieces = {"pieces", "pieces of one memory"};
+  for (const auto& [one, other] : {std::pair(alias, pieces), std::pair(pieces, alias)}) {
+    SCOPED_TRACE(one.first);
+    const Outcome on = With(one.first, "on"), off = With(one.first, "off");
+    ASSERT_TRUE(on.status.ok() && off.status.ok()) << off.status.message();
+    EXPECT_EQ(on.results, off.results);
+    EXPECT_EQ(on.Without(one.second), 1u);
+    EXPECT_EQ(off.Without(one.second), 0u);
+    EXPECT_EQ(off.Without(other.second), 1u) << "another switch";
+  }
 }
 
 // They did nothing, and nobody said so.

@@ -13,6 +13,7 @@
 #include "opencl/run_fixture.h"
 #include "support/host_backend.h"
 #include "support/pipeline.h"
+#include "support/plus_one.h"
 
 namespace tim::vx::testing {
 namespace {
@@ -22,43 +23,28 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Result<Shapes> SameShape(const OpView& op) { return Shapes{op.in(0).shape()}; }
-/// y = x + 1.
-Status PlusOne(const OpView&, const ref::Inputs& in, ref::Outputs& out) {
-  for (int64_t i = 0; i < out[0].count(); ++i) out[0].Set(i, in[0].At(i) + 1);
-  return Status();
-}
-
-Result<Launches> Launch(const OpView& op, std::string text) {
-  KernelSpec k;
-  k.source = "plus_one", k.entry = "plus_one", k.source_text = std::move(text);
-  k.operands = {In(0, "X"), Out(0, "Y")};
-  k.sizes = {{"N", op.out(0).type().count()}};
-  k.global = Grid(op.out(0).type().count()), k.local = {16, 1, 1};
-  return Launches{k};
-}
 constexpr const char* kGood =
     "#include \"tensor.clh\"\nkernel void plus_one(IN(X), OUT(Y), SIZE(N)) {\n"
     "  const int i = get_global_id(0);\n  if (i < N) STORE(Y, i, LOAD(X, i) + 1);\n}\n";
-Result<Launches> Good(const OpView& op, const KernelRequest&) { return Launch(op, kGood); }
+Result<Launches> Good(const OpView& op, const KernelRequest&) { return LaunchPlusOne(op, kGood); }
 Result<Launches> RefusesLate(const OpView&, const KernelRequest&) {
   return Status::Error(Code::kUnsupported, "the weights do not pack");
 }
 Result<Launches> DoesNotBuild(const OpView& op, const KernelRequest&) {
-  return Launch(op,
-                "#include \"tensor.clh\"\n"
-                "kernel void plus_one(IN(X), OUT(Y), SIZE(N)) { no_such_function(X); }\n");
+  return LaunchPlusOne(op,
+                       "#include \"tensor.clh\"\n"
+                       "kernel void plus_one(IN(X), OUT(Y), SIZE(N)) { no_such_function(X); }\n");
 }
 Result<Launches> NoSuchInclude(const OpView& op, const KernelRequest&) {
-  return Launch(op, "#include \"no_such_file.clh\"\n");
+  return LaunchPlusOne(op, "#include \"no_such_file.clh\"\n");
 }
 Result<Launches> NoSuchSource(const OpView& op, const KernelRequest&) {
-  TIMCL_ASSIGN(Launches launches, Launch(op, ""));
+  TIMCL_ASSIGN(Launches launches, LaunchPlusOne(op, ""));
   launches[0].source = "no_such_source.cl";
   return launches;
 }
 Result<Launches> ReadsWhatIsNotThere(const OpView& op, const KernelRequest&) {
-  TIMCL_ASSIGN(Launches launches, Launch(op, kGood));
+  TIMCL_ASSIGN(Launches launches, LaunchPlusOne(op, kGood));
   launches[0].operands.push_back(In(7, "Z"));
   return launches;
 }
@@ -73,7 +59,7 @@ constexpr KernelCandidate kOperand[] = {{"operand", nullptr, ReadsWhatIsNotThere
 OpDef Define(const char* name, KernelList kernels) {
   OpDef def;
   def.name = name, def.origin = "test", def.kernels = kernels;
-  def.infer = SameShape, def.reference = PlusOne;
+  def.infer = ShapeOfInput, def.reference = PlusOne;
   return def;
 }
 OpRegistry Registry() {

@@ -483,7 +483,7 @@ class Joiner {
 
   /// What each kernel takes for itself fits the device; the joined one takes it all at once.
   Status CheckFits(const char* what, size_t bytes) const {
-    if (bytes <= caps_.max_allocation) return Status();
+    if (caps_.CanAllocate(bytes)) return Status();
     return No(fmt::format("{} take {} bytes together, and the device's largest allocation is {}",
                           what, bytes, caps_.max_allocation));
   }
