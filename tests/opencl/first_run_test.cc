@@ -90,11 +90,9 @@ class FirstRun : public ::testing::TestWithParam<Form> {
   }
 
   void Compile() {
-    const size_t before = Compiled();
+    before_ = Compiled();
     ASSERT_TRUE(graph_->Compile()) << graph_->LastStatus().message();
     compiled_ = Compiled();
-    if (compiled_ == before)
-      GTEST_SKIP() << "the driver is not PoCL: it keeps nothing in its folder";
     const std::string& note = graph_->Report().parts.at(0).note;
     if (note.find(GetParam().note) == std::string::npos) GTEST_SKIP() << note;
   }
@@ -107,10 +105,11 @@ class FirstRun : public ::testing::TestWithParam<Form> {
   void ExpectNothingMore() {
     graph_.reset();  // nobody works any more
     EXPECT_EQ(Compiled(), compiled_);
+    if (Compiled() == before_) GTEST_SKIP() << "the driver keeps nothing in PoCL's folder";
   }
 
   GraphPtr graph_;
-  size_t compiled_ = 0;
+  size_t before_ = 0, compiled_ = 0;
 };
 
 TEST_P(FirstRun, CompilesNothing) {
