@@ -24,16 +24,6 @@ constexpr uint32_t kEarlyWait = 150;
 /// Microseconds that one side waits for the other in the midst of a Run, beside a share of what all
 /// work takes.
 constexpr uint32_t kMostWait = 40;
-/// Close Runs before helpers are launched after they were of no use, and again and again.
-constexpr uint32_t kLater = 16, kManyRuns = 1 << 12;
-/// Shared Runs after which helpers are judged, and what a Run has to take at most with them.
-constexpr uint32_t kTrial = 32;
-constexpr double kOfUse = 0.97;
-/// Helpers that leave after fewer have come to the wrong core, say.
-constexpr uint32_t kFewRuns = 4;
-/// How often the caller may wait long for a helper, which another thread keeps from its work.
-constexpr uint32_t kLateTwice = 2;
-
 /// Callers that run a graph with helpers in their own threads, in the whole process.
 std::atomic<int> callers{0};
 
@@ -82,16 +72,13 @@ void Helpers::Set(Control what, uint32_t value) {
 Status Helpers::Prepare(const kernel::Io& io) {
   TIMCL_TRY(SendAway());
   control_ = nullptr;
-  best_alone_ = best_shared_ = 0;
-  close_runs_ = 0;
-  wanted_runs_ = rules_.close_runs;
+  trials_ = Trials();
   // Helpers that are told to leave before they come do nothing, in a rehearsal too.
   auto* control = static_cast<uint32_t*>(io.persistent.Data());
   std::atomic_ref(control[kStop * kLine]).store(1);
   TIMCL_TRY(kernel_.Prepare(io));
   control_ = control;
   posted_ = Get(kPosted);
-  late_ = Get(kLate);
   Set(kMostTurns, TurnsPerUs() * (kMostWait + rules_.work_us / 16));
   Set(kAnyCore, rules_.always);
   Set(kEarly, rules_.early);
@@ -105,9 +92,7 @@ void Helpers::Launch() {
   // The next Run tries again.
   if (!seats_.Take(session_->device(), groups_ - 1, control_ + kLeft * kLine, groups_)) return;
   Set(kPatience, TurnsPerUs() * (rules_.early ? kEarlyWait : kWait + 2 * rules_.work_us));
-  shared_runs_ = 0;
-  best_shared_ = 0;
-  helped_ = Get(kHelped);
+  trials_.Launched(Counts());
   // Without helpers the Run is only slower.
   launched_ = true;
   if (kernel_.Execute().ok()) {
@@ -135,15 +120,15 @@ void Helpers::BeforeRun() {
   const bool alone = callers.fetch_add(1, std::memory_order_relaxed) == 0 || rules_.always;
   begun_ = Clock::now();
   const bool close = begun_ - ended_ < kClose || rules_.early;
-  close_runs_ = alone && close ? close_runs_ + 1 : 0;
+  trials_.Before(alone && close);
   // Nobody waits here. One that is still there when this Run is posted sees first that it is to
   // leave.
   if (launched_ && (!alone || kernel_.Moved())) Set(kStop, 1);
   if (launched_ && Get(kLeft) == groups_) {
     (void)SendAway();
-    if (shared_runs_ < kFewRuns && !rules_.always && !rules_.early) TryLater(2);
+    if (!rules_.always && !rules_.early && trials_.LeftSoon()) LogOfNoUse();
   }
-  if (!launched_ && alone && close_runs_ >= wanted_runs_) Launch();
+  if (!launched_ && alone && trials_.MayLaunch(rules_.close_runs)) Launch();
 }
 
 bool Helpers::Paused() const { return control_ != nullptr && Get(kPaused) != 0; }
@@ -164,40 +149,22 @@ void Helpers::AfterRun() {
   callers.fetch_sub(1, std::memory_order_relaxed);
   ended_ = Clock::now();
   const uint32_t posted = Get(kPosted);
-  Judge(std::chrono::duration<double>(ended_ - begun_).count(), posted != posted_ && launched_);
+  const double seconds = std::chrono::duration<double>(ended_ - begun_).count();
+  if (!rules_.always && !trials_.After(seconds, posted != posted_ && launched_, Counts())) {
+    Set(kStop, 1);  // the next Run sees that they have left
+    LogOfNoUse();
+  }
   posted_ = posted;
 }
 
-void Helpers::Judge(double seconds, bool shared) {
-  if (rules_.always) return;
-  double& best = shared ? best_shared_ : best_alone_;
-  if (shared || close_runs_ > 0) best = best == 0 ? seconds : std::min(best, seconds);
-  if (!shared) return;
-  ++shared_runs_;
-  if (Get(kLate) - late_ >= kLateTwice) {
-    TryLater();
-  } else if (shared_runs_ == kTrial) {
-    if (Get(kHelped) - helped_ < kTrial / 2) {
-      TryLater(1);  // it was not running: the system has moved the caller to its core, say
-    } else if (best_alone_ > 0 && best_shared_ > kOfUse * best_alone_) {
-      TryLater();
-    } else {
-      wanted_runs_ = rules_.close_runs;
-      late_ = Get(kLate);
-    }
-  }
-}
-
-void Helpers::TryLater(uint32_t times) {
-  Set(kStop, 1);  // the next Run sees that they have left
-  close_runs_ = 0;
-  wanted_runs_ = std::min(kManyRuns, std::max(kLater, wanted_runs_ * times));
+void Helpers::LogOfNoUse() const {
   base::Log(
       "run", base::LogLevel::kDebug,
-      "helpers are of no use now: a Run takes {:.1f} us at best with them, {:.1f} us without, "
-      "and waited for them {} times; next after {} Runs in a row",
-      best_shared_ * 1e6, best_alone_ * 1e6, Get(kLate) - late_, wanted_runs_);
-  late_ = Get(kLate);
+      "helpers are of no use now: a Run takes {:.1f} us at best with them, {:.1f} us without; "
+      "next after {} Runs",
+      trials_.best().shared * 1e6, trials_.best().alone * 1e6, trials_.runs_until_next());
 }
+
+Trials::Counts Helpers::Counts() const { return {Get(kHelped), Get(kLate)}; }
 
 }  // namespace tim::vx::opencl

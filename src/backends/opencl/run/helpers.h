@@ -8,6 +8,7 @@
 
 #include "backends/opencl/run/executor.h"
 #include "backends/opencl/run/seats.h"
+#include "backends/opencl/run/trials.h"
 
 namespace tim::vx::opencl {
 
@@ -17,7 +18,8 @@ namespace tim::vx::opencl {
 /// done. Where the system has put both on one core, each would wait for the other until its time is
 /// up, which is milliseconds: so a helper that finds itself there leaves, and a caller that waits
 /// for one pauses its Run and offers its core. Helpers are launched when Runs follow each other
-/// closely, no other graph runs in its caller's thread, and they were of use the last time.
+/// closely, no other graph runs in its caller's thread, and they were of use the last time; they
+/// are judged again and again, since what cores cost each other changes.
 ///
 /// A Run that takes longer than the wake-up (HelperRules::early) is shared from its beginning,
 /// whoever comes: helpers are launched with it, and stay only a moment for the next.
@@ -69,10 +71,8 @@ class Helpers {
   uint32_t Get(Control what) const;
   void Set(Control what, uint32_t value);
   void Launch();
-  /// Compares what a Run takes with and without helpers.
-  void Judge(double seconds, bool shared);
-  /// They were of no use: the next time comes later, and `times` as late as the last time.
-  void TryLater(uint32_t times = 4);
+  Trials::Counts Counts() const;
+  void LogOfNoUse() const;
 
   const std::shared_ptr<Session> session_;
   const HelperRules rules_;
@@ -83,12 +83,8 @@ class Helpers {
   bool running_ = false;
   Seats seats_;
   Clock::time_point begun_, ended_;
-  uint32_t close_runs_ = 0;   // that followed each other closely, or were early, up to now
-  uint32_t wanted_runs_ = 0;  // so many of them before helpers are launched
-  uint32_t posted_ = 0, late_ = 0;
-  uint32_t helped_ = 0;       // at the launch
-  uint32_t shared_runs_ = 0;  // since the launch
-  double best_alone_ = 0, best_shared_ = 0;
+  Trials trials_;
+  uint32_t posted_ = 0;
 };
 
 }  // namespace tim::vx::opencl
