@@ -16,14 +16,18 @@ class TrialsTest : public ::testing::Test {
     for (int run = 0; run < 4; ++run) Alone();
     Launch();
   }
+  /// Whether helpers may stay.
+  bool After(double seconds, bool shared) {
+    return !trials_.After(seconds, shared, counts_.late) || trials_.AreOfUse(counts_);
+  }
   void Alone(double seconds = kAlone) {
     trials_.Before(true);
-    EXPECT_TRUE(trials_.After(seconds, false, counts_));
+    EXPECT_TRUE(After(seconds, false));
   }
   bool Shared(double seconds) {
     trials_.Before(true);
     ++counts_.helped;
-    return trials_.After(seconds, true, counts_);
+    return After(seconds, true);
   }
   void Launch() {
     ASSERT_TRUE(trials_.MayLaunch(4));
@@ -42,7 +46,7 @@ class TrialsTest : public ::testing::Test {
     for (; runs < 10000 && !trials_.MayLaunch(4); ++runs) {
       if (runs % burst == 0) {
         trials_.Before(false);
-        EXPECT_TRUE(trials_.After(10 * seconds, false, counts_));
+        EXPECT_TRUE(After(10 * seconds, false));
       }
       Alone(seconds);
     }
@@ -123,10 +127,10 @@ TEST_F(TrialsTest, OnesThatDoNotHelpAreTriedSoonAgain) {
   for (int time = 0; time < 3; ++time) {
     for (int run = 1; run < kTrial; ++run) {
       trials_.Before(true);
-      ASSERT_TRUE(trials_.After(0.6 * kAlone, true, counts_));
+      ASSERT_TRUE(After(0.6 * kAlone, true));
     }
     trials_.Before(true);
-    EXPECT_FALSE(trials_.After(0.6 * kAlone, true, counts_));
+    EXPECT_FALSE(After(0.6 * kAlone, true));
     EXPECT_EQ(trials_.runs_until_next(), 16u);
     RunsUntilTheyMay(100);
     Launch();

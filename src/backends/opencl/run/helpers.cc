@@ -24,6 +24,7 @@ constexpr uint32_t kEarlyWait = 150;
 /// Microseconds that one side waits for the other in the midst of a Run, beside a share of what all
 /// work takes.
 constexpr uint32_t kMostWait = 40;
+
 /// Callers that run a graph with helpers in their own threads, in the whole process.
 std::atomic<int> callers{0};
 
@@ -150,7 +151,8 @@ void Helpers::AfterRun() {
   ended_ = Clock::now();
   const uint32_t posted = Get(kPosted);
   const double seconds = std::chrono::duration<double>(ended_ - begun_).count();
-  if (!rules_.always && !trials_.After(seconds, posted != posted_ && launched_, Counts())) {
+  const bool shared = posted != posted_ && launched_;
+  if (!rules_.always && trials_.After(seconds, shared, Get(kLate)) && !trials_.AreOfUse(Counts())) {
     Set(kStop, 1);  // the next Run sees that they have left
     LogOfNoUse();
   }

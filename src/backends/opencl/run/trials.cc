@@ -40,19 +40,21 @@ void Trials::Launched(Counts counts) {
   best_.shared = 0;
 }
 
-bool Trials::After(double seconds, bool shared, Counts counts) {
+bool Trials::After(double seconds, bool shared, uint32_t late) {
   if (!shared) {
     if (close_runs_ > 0) TakeLess(seconds, &best_.alone);
-    return true;
+    return false;
   }
   TakeLess(seconds, &best_.shared);
   ++shared_runs_;
+  return late - begun_.late >= kLateTwice || shared_runs_ % kTrial == 0;
+}
+
+bool Trials::AreOfUse(Counts counts) {
   // Not running: the system has moved the caller to its core, say.
   const bool idle = counts.helped - begun_.helped < kTrial / 2;
   const bool slow = best_.alone > 0 && best_.shared > kOfUse * best_.alone;
   const bool late = counts.late - begun_.late >= kLateTwice;
-  const bool judged = late || shared_runs_ % kTrial == 0;
-  if (!judged) return true;
   begun_ = counts;
   if (late || idle || slow) {
     Later(idle && !late ? 1 : 4);

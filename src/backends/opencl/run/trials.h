@@ -25,8 +25,11 @@ class Trials {
   /// Whether helpers may come, after at least so many close Runs in a row.
   bool MayLaunch(uint32_t close_runs) const;
   void Launched(Counts counts);
-  /// After each Run, which took so long. False: they are of no use now, and to leave.
-  bool After(double seconds, bool shared, Counts counts);
+  /// After each Run, which took so long. True: helpers are to be judged now.
+  bool After(double seconds, bool shared, uint32_t late);
+  /// False: they are of no use now, and to leave. Not asked after each Run, as what helpers count
+  /// is in their core's cache.
+  bool AreOfUse(Counts counts);
   /// They have left. True if that was before they could be judged, as on the wrong core.
   bool LeftSoon();
 
