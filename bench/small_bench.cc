@@ -1,9 +1,9 @@
-// What a Run of a small graph costs: on the main device (/main), in the caller's thread launch by
-// launch (/inline) and as one kernel (/one_kernel), where the library puts it (/chosen), and as a
-// plan that stays on the main device (/resident). Of one
-// element, of a chain of 1,000 one-element steps, of LeNet (uint8) and of the autoencoder of MLPerf
-// Tiny (float32, ten FullyConnected). Counters: launches per Run, and for the chain ns_per_step =
-// (Run of 1,000 - Run of one) / 999. --benchmark_repetitions=9 gives medians.
+// What a Run of a small graph costs: on the main device (/main; by one of its threads, /main_one,
+// or by all, /main_all), in the caller's thread launch by launch (/inline) and as one kernel
+// (/one_kernel), where the library puts it (/chosen), and as a plan that stays on the main device
+// (/resident). Of one element, of a chain of 1,000 one-element steps, of LeNet (uint8) and of the
+// autoencoder of MLPerf Tiny (float32, ten FullyConnected). Counters: launches per Run, and for the
+// chain ns_per_step = (Run of 1,000 - Run of one) / 999. --benchmark_repetitions=9 gives medians.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -86,6 +86,7 @@ struct Way {
   InlineDevice device;
   bool join = true;
   bool stays = false;
+  const char* workers = nullptr;
 };
 
 std::shared_ptr<Graph> Prepare(benchmark::State& state, const Network& network, Way way) {
@@ -94,6 +95,7 @@ std::shared_ptr<Graph> Prepare(benchmark::State& state, const Network& network, 
   CompileOption compile;
   compile.SetOption("opencl", "one_kernel", way.join ? "on" : "off");
   compile.SetOption("opencl", "resident", way.stays ? "on" : "off");
+  if (way.workers != nullptr) compile.SetOption("opencl", "workers", way.workers);
   compile.SetFusion(network.fuse);
   auto graph = Context::Create(options)->CreateGraph(compile);
   network.build(*graph);
@@ -142,6 +144,8 @@ int main(int argc, char** argv) {
     Network network;
   } rows[] = {{"one", {One}}, {"row", {Row}}, {"autoencoder", {Autoencoder}}, {"lenet", {LeNet}}};
   const Way ways[] = {{"/main", InlineDevice::kOff},
+                      {"/main_one", InlineDevice::kOff, true, false, "one"},
+                      {"/main_all", InlineDevice::kOff, true, false, "all"},
                       {"/inline", InlineDevice::kAllGraphs, false},
                       {"/one_kernel", InlineDevice::kAllGraphs},
                       {"/chosen", InlineDevice::kSmallGraphs},

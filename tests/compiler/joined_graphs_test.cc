@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backends/opencl/run/device.h"
 #include "support/pipeline.h"
 #include "support/plus_one.h"
 
@@ -111,6 +113,13 @@ class JoinedGraphs : public ::testing::Test {
     if (note.find("3 launches in one kernel") == std::string::npos)
       GTEST_SKIP() << "nothing is joined on this device: " << note;
   }
+  /// Of the device.
+  static uint32_t Threads() {
+    const char* device = std::getenv("TIMCL_DEVICE");
+    const auto choice = opencl::ChooseDevice(device == nullptr ? "" : device, "");
+    EXPECT_TRUE(choice.ok()) << choice.status().message();
+    return choice.ok() ? choice->chosen().caps.compute_units : 0;
+  }
   std::shared_ptr<Backend> device_;
 };
 
@@ -118,6 +127,24 @@ TEST_F(JoinedGraphs, KernelsThatAskForTheirWorkItemAsTheyShould) {
   const Outcome joined = RunOn(device_, Between("Should"));
   EXPECT_EQ(joined.report.launches, 1u);
   EXPECT_EQ(joined.results, RunOn(device_, Between("Should"), kApart).results);
+}
+
+TEST_F(JoinedGraphs, OneThreadDoesStepsThatAreTooShortForTwo) {
+  const auto by = [this](const std::string& text, const Choices& choices) {
+    const Outcome o = RunOn(device_, text, choices);
+    EXPECT_EQ(o.report.launches, 1u);
+    EXPECT_EQ(o.results, RunOn(device_, text, kApart).results);
+    return o.note().substr(o.note().find("launches"));
+  };
+  const std::string large =
+      "%0 = input f32[300000]\n%1 = CumSum(%0) {axis=0} : f32[300000]\n"
+      "%2 = Softmax(%1) {axis=0, beta=0.0} : output f32[300000]\n";
+  const std::string one = "launches in one kernel by one thread of the device",
+                    all = "launches in one kernel";
+  EXPECT_EQ(by(Between("Should"), {{"workers", "one"}}), Threads() < 2 ? all : one);
+  EXPECT_EQ(by(Between("Should"), {{"workers", "all"}}), all);
+  EXPECT_EQ(by(Between("Should"), {}), Threads() < 2 ? all : one);
+  EXPECT_EQ(by(large, {}), all);
 }
 
 // In a joined kernel get_global_id(0) is the number of the worker: all but a few results were left

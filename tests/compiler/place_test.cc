@@ -47,6 +47,15 @@ TEST(Place, EachPartitionWakesTheOthersUp) {
       << Describe(one, false);
 }
 
+TEST(Place, OneThreadIsEnoughForShortSteps) {
+  const auto enough = [](size_t launches, double flops, uint32_t threads = 2) {
+    return OneWorkerIsEnough(PlanOf(launches, flops, 1000), threads);
+  };
+  EXPECT_TRUE(enough(1000, 1e4));      // steps of 0.4 us: as long as two take to meet
+  EXPECT_FALSE(enough(3, 1e5));        // of 4 us
+  EXPECT_FALSE(enough(1000, 1e4, 1));  // with whom
+}
+
 TEST(Place, HelpersPayWhereThereIsWorkForThem) {
   const auto estimate = [](size_t launches, double flops, uint32_t threads = 2) {
     const PartitionPlan plan = PlanOf(launches, flops, 1000);

@@ -41,7 +41,7 @@ struct Form {
   const char* note;  // what the backend says of such a graph
 };
 const Form kForms[] = {
-    {"joined", false, {}, "launches in one kernel"},
+    {"joined", false, {{"workers", "all"}}, "launches in one kernel"},
     {"helped", true, {{"helpers", "on"}}, " on the main device"},
     {"resident", false, {{"resident", "on"}}, "resident on the main device"},
 };

@@ -72,11 +72,12 @@ struct Form {
 };
 void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 const Form kForms[] = {
-    {"Joined", {{"inline", "off"}}, "launches in one kernel"},
+    {"Joined", {{"inline", "off"}, {"workers", "all"}}, "launches in one kernel"},
     {"OneByOne", {{"inline", "off"}, {"one_kernel", "off"}}, "main device, as asked for"},
     {"InCaller", {{"inline", "on"}, {"helpers", "off"}}, "launches in one kernel"},
     {"Helped", {{"inline", "on"}, {"helpers", "on"}}, "on the main device"},
     {"Resident", {{"inline", "off"}, {"resident", "on"}}, "resident on the main device"},
+    {"JoinedForOne", {{"inline", "off"}, {"workers", "one"}}, "launches in one kernel"},
 };
 
 class FirstRun : public ::testing::TestWithParam<Form> {

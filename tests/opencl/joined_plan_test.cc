@@ -59,6 +59,7 @@ CompileOption OptionsOf(Form form) {
   const bool in_caller =
       form == Form::kHelped || form == Form::kHelpedAtTimes || form == Form::kHelpedEarly;
   options.SetOption("opencl", "inline", in_caller ? "on" : "off");
+  options.SetOption("opencl", "workers", "all");
   if (form == Form::kHelped) options.SetOption("opencl", "helpers", "on");
   if (form == Form::kHelpedEarly) options.SetOption("opencl", "helpers", "early");
   if (form == Form::kResident) options.SetOption("opencl", "resident", "on");

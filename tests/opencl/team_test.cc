@@ -28,7 +28,9 @@ std::vector<float> Numbers(size_t count, float reach) {
 
 struct Layer {
   explicit Layer(const std::shared_ptr<Context>& context, const char* one_kernel = "on")
-      : graph(context->CreateGraph(CompileOption().SetOption("opencl", "one_kernel", one_kernel))) {
+      : graph(context->CreateGraph(CompileOption()
+                                       .SetOption("opencl", "one_kernel", one_kernel)
+                                       .SetOption("opencl", "workers", "all"))) {
     x = Input(graph, {kFeatures, 1, kSteps});
     state = Output(graph, {kUnits, 1}), y = Output(graph, {kUnits, 1, kSteps});
     const TensorPtr none = graph->CreateTensorPlaceHolder();

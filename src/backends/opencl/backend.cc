@@ -48,6 +48,7 @@ const std::vector<KnownOption>& AllOptions() {
         {"pieces", on_off},
         {"in_place", on_off},
         {"one_kernel", on_off},
+        {"workers", {"one", "all"}},          // of one kernel on the main device
         {"inline", on_off},                   // for a graph, whatever its size
         {"helpers", {"on", "off", "early"}},  // on: whatever they cost; early: with each Run
         {"resident", on_off},                 // waits on the device for the next Run
@@ -165,7 +166,7 @@ class OpenClBackend : public Backend {
         made[i].Note(fmt::format("{} result{} in place", n, n == 1 ? "" : "s"));
       if (env.relaxed) made[i].Note(DescribeRelaxed(emitted[i].bf16, lane.device->caps()));
       if (Enabled(env, "one_kernel")) {
-        TIMCL_ASSIGN(joined[i], JoinAll(emitted[i], where, &made[i]));
+        TIMCL_ASSIGN(joined[i], JoinAll(emitted[i], where, OptionOf(env, "workers"), &made[i]));
       }
     }
     AssemblePrograms(all, options_.kernel_dir);
@@ -438,8 +439,8 @@ class OpenClBackend : public Backend {
   }
 
   /// All launches as one on the main device, whose threads are woken up once per Run then, instead
-  /// of once per launch.
-  Result<PartitionPlan> JoinOnMain(const Emitted& emitted) const {
+  /// of once per launch; one of them where steps are short.
+  Result<PartitionPlan> JoinOnMain(const Emitted& emitted, const std::string& workers) const {
     const DeviceCaps& caps = main_.device->caps();
     const char* const why = !caps.is_cpu          ? "the device is no CPU"
                             : !caps.shared_memory ? "the host and the device do not work on the "
@@ -448,13 +449,18 @@ class OpenClBackend : public Backend {
                                 ? "register tiles are not known to pay on the device"
                                 : nullptr;
     if (why != nullptr) return Status::Error(Code::kUnsupported, why);
+    const bool one = workers == "one" || OneWorkerIsEnough(emitted.plan, caps.compute_units);
+    if (one && workers != "all") {
+      auto plan = Join(emitted, caps, options_.kernel_dir);
+      if (plan.status().code() != Code::kUnsupported) return plan;
+    }
     return JoinForWorkers(emitted, caps, options_.kernel_dir, caps.compute_units);
   }
 
   /// All launches of a partition as one. Null where they stay as they are; `part` is told why, if
   /// there is more than one.
   Result<std::shared_ptr<PartitionPlan>> JoinAll(const Emitted& emitted, const Where& where,
-                                                 Part* part) const {
+                                                 const std::string& workers, Part* part) const {
     const size_t launches = emitted.plan.launches.size();
     const DeviceCaps caps = CapsOf(where.run_inline, where.helpers > 0);
     auto plan = Result<PartitionPlan>(Status::Error(Code::kUnsupported, ""));
@@ -467,7 +473,8 @@ class OpenClBackend : public Backend {
       if (const std::string& why = plan.status().detail(); !why.empty())
         part->Note((where.resident ? "not resident: " : "no helpers: ") + why);
       if (launches < 2) return std::shared_ptr<PartitionPlan>();
-      plan = where.run_inline ? Join(emitted, caps, options_.kernel_dir) : JoinOnMain(emitted);
+      plan = where.run_inline ? Join(emitted, caps, options_.kernel_dir)
+                              : JoinOnMain(emitted, workers);
     }
     if (plan.status().code() == Code::kUnsupported) {
       part->joined = fmt::format("{} launches one by one: {}", launches, plan.status().detail());
@@ -475,7 +482,11 @@ class OpenClBackend : public Backend {
     }
     TIMCL_TRY(plan.status());
     part->joined = fmt::format("{} launches in one kernel", launches);
-    if (plan->resident) part->joined += "; resident on the main device";
+    if (plan->resident) {
+      part->joined += "; resident on the main device";
+    } else if (!where.run_inline && plan->launches[0].global[0] < caps.compute_units) {
+      part->joined += " by one thread of the device";
+    }
     if (plan->helpers)
       part->helped =
           fmt::format("with {} on the main device",

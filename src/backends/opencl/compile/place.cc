@@ -19,9 +19,10 @@ constexpr double kInlineLaunch = 0.6;  // us, each launch in the caller's thread
 constexpr double kFlopsPerUs = 25e3, kFlopsBytesPerUs = 40e3;
 constexpr double kBytesPerUs = 4e3;  // read and written by kernels that do not say their flops
 constexpr double kLeast = 0.05;      // us, any launch
-// With helpers: us for each launch, until one core has seen what the other did; and up to where.
-// Beyond it they would keep a core for long; they come with each Run instead (early), where there
-// are few kernels, as the driver compiles them for both devices then.
+// With helpers: us for each launch, until one core has seen what the other did, as in one kernel
+// for several threads; and up to where. Beyond it they would keep a core for long; they come with
+// each Run instead (early), where there are few kernels, as the driver compiles them for both
+// devices then.
 constexpr double kMeeting = 0.4, kMostHelped = 1500;
 constexpr size_t kFewLaunches = 4;
 // us of work beyond which a wake-up is no matter at all.
@@ -55,6 +56,17 @@ RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t
   const bool may_help = one && (e.work <= kMostHelped || e.early);
   if (threads < 2 || !may_help) e.helped = e.in_caller;
   return e;
+}
+
+bool OneWorkerIsEnough(const PartitionPlan& plan, uint32_t threads) {
+  if (threads < 2) return false;  // nobody meets
+  double work = 0, shared = 0;
+  for (const Launch& launch : plan.launches) {
+    const double step = WorkOf(launch, plan);
+    work += step;
+    shared += kMeeting + step / threads;
+  }
+  return work <= shared;
 }
 
 size_t RunEstimate::Helpers(size_t most) const {

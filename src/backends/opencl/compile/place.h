@@ -28,6 +28,10 @@ RunEstimate EstimateRun(const std::vector<const PartitionPlan*>& plans, uint32_t
 /// Microseconds of one core, estimated.
 double WorkOf(const Launch& launch, const PartitionPlan& plan);
 
+/// Whether a plan of one kernel takes one of the main device's threads no longer than all of them,
+/// who meet after each step.
+bool OneWorkerIsEnough(const PartitionPlan& plan, uint32_t threads);
+
 /// "inline device: about 27 us of work, which takes 33 us in the caller's thread and 80 us on the
 /// main device".
 std::string Describe(const RunEstimate& estimate, bool run_inline);
