@@ -278,12 +278,53 @@ Result<Launches> Blocks(const OpView& op, const KernelRequest& request) {
                    .global = Grid(lies[2] * lies[3] * lies[4])}};
 }
 
+/// Sums over blocks of 16 channels, of floats or of bytes.
+Result<KernelOffer> AcceptsWeightedBlocks(const OpView& op, const KernelRequest& request) {
+  if (!request.caps.register_tiles_pay)
+    return Status::Error(Code::kUnsupported, "register tiles do not pay on this device");
+  TIMCL_TRY(AcceptsWeighted<ResizeAttrs>(op, request).status());
+  const auto real = [](const TensorView& t) {
+    return t.dtype() == DataType::FLOAT32 || t.dtype() == DataType::FLOAT16;
+  };
+  const auto byte = [](const TensorView& t) {
+    return BitsOf(t.dtype()) == 8 && t.type().quantized() && !t.type().per_channel();
+  };
+  if (real(op.in(0)) && real(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kVector};
+  if (byte(op.in(0)) && byte(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kLanes};
+  return Status::Error(Code::kUnsupported, "only f32, f16, and i8 and u8 with one scale");
+}
+Result<Launches> WeightedBlocks(const OpView& op, const KernelRequest& request) {
+  const Axis x = AxisOf<ResizeAttrs>(op, 0), y = AxisOf<ResizeAttrs>(op, 1);
+  const Table tx = TableOf(x, x.out), ty = TableOf(y, y.out);
+  const Shape lies = InForm(op.out(0).type(), request.out).shape;
+  return Launches{
+      {.source = "resize_block.cl",
+       .entry = "resize_block",
+       .operands = {In(0, "X"), Data(tx.first, "IX", "int"), Data(tx.weights, "WX", "float"),
+                    Data(ty.first, "IY", "int"), Data(ty.weights, "WY", "float"), Out(0, "Y")},
+       .sizes = {{"IW", x.in},
+                 {"IH", y.in},
+                 {"OW", x.out},
+                 {"OH", y.out},
+                 {"TAPS_X", tx.taps},
+                 {"TAPS_Y", ty.taps}},
+       .defines = {{"BYTES", BitsOf(op.in(0).dtype()) == 8 ? 1 : 4}, {"DOT", 0}},
+       .global = Grid(lies[2] * lies[3] * lies[4])}};
+}
+
 constexpr KernelCandidate kResizeKernels[] = {
     {"nearest", AcceptsNearest<ResizeAttrs>, Nearest<ResizeAttrs>},
     {"weighted", AcceptsWeighted<ResizeAttrs>, Weighted<ResizeAttrs>},
     {"nearest in blocks",
      AcceptsBlocks,
      Blocks,
+     {},
+     false,
+     TensorForm::kBlocked,
+     TensorForm::kBlocked},
+    {"weighted in blocks",
+     AcceptsWeightedBlocks,
+     WeightedBlocks,
      {},
      false,
      TensorForm::kBlocked,
@@ -323,6 +364,10 @@ void ResizeCases(CaseMaker& make) {
     make.Of(of(3, 4)).In(F32({5, 3})).Note("rank 2");
     make.Of(of(3, 4, false, true)).In(F32({5, 3, 1, 2, 2})).Note("rank 5");
     make.Of(of(9, 6, false, true)).In(F32({5, 4, 2, 1})).Note("types").EachType();
+    make.Of(of(9, 12, false, true))
+        .In(F32({7, 5, 35, 2}))
+        .Note("blocks of channels, the last of 3")
+        .EachType();
   }
   make.Of(ResizeAttrs{ResizeType::NEAREST_NEIGHBOR, 2})
       .In(F32({28, 28, 64, 1}))
