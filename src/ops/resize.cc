@@ -289,8 +289,10 @@ Result<KernelOffer> AcceptsWeightedBlocks(const OpView& op, const KernelRequest&
   const auto byte = [](const TensorView& t) {
     return BitsOf(t.dtype()) == 8 && t.type().quantized() && !t.type().per_channel();
   };
-  if (real(op.in(0)) && real(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kVector};
-  if (byte(op.in(0)) && byte(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kLanes};
+  const Shape& x = op.in(0).shape();
+  const bool pays = x.rank() >= 3 && x[2] >= kChannelBlock;
+  if (real(op.in(0)) && real(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kVector, pays};
+  if (byte(op.in(0)) && byte(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kLanes, pays};
   return Status::Error(Code::kUnsupported, "only f32, f16, and i8 and u8 with one scale");
 }
 Result<Launches> WeightedBlocks(const OpView& op, const KernelRequest& request) {
