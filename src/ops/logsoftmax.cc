@@ -36,7 +36,14 @@ Status Reference(const OpView& op, const ref::Inputs& ins, ref::Outputs& outs) {
 Result<Launches> General(const OpView& op, const KernelRequest&) {
   return lines::LineLaunch<LogSoftmaxAttrs>(op, "logsoftmax");
 }
+Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
+  return lines::AcceptsVectors(op, request, lines::LinesOf<LogSoftmaxAttrs>(op));
+}
+Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
+  return lines::SoftmaxLaunch<LogSoftmaxAttrs>(op, request, true);
+}
 constexpr KernelCandidate kKernels[] = {
+    {"vectors", AcceptsVectors, Vectors},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
@@ -53,7 +60,21 @@ void Cases(CaseMaker& make) {
       .In(F32({8, 3}))
       .Values({1, 2, 3, -inf, 5, 0, 2, 1, 1, std::numeric_limits<double>::quiet_NaN(), 0, 0})
       .Note("infinity, NaN");
+  for (int64_t n : {15, 16, 17, 63, 64, 65, 130})
+    make.Of(A{0, 0.7f}).In(F32({n, 33}), -9, 9).Note("around a vector");
+  for (int64_t inner : {15, 16, 17, 37})
+    make.Of(A{1, -0.7f}).In(F32({inner, 6, 3}), -9, 9).Note("around a vector, across");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (int32_t axis : {0, 1}) {
+    make.Of(A{axis, 1})
+        .In(F32({20, 16}))
+        .Values({1, nan, 3, 2, -1, inf, 0, 5, 2, -inf, 3, 4, -2, 1, 6, 2, 2, -inf, 1, 0, -inf})
+        .Note("infinities, NaN");
+  }
+  make.Of(A{0, 0}).In(F32({20, 18}), -9, 9).Note("a beta of 0");
+  make.Of(A{0, 1}).In(F32({16385, 1})).Note("longer than there is room for");
   make.Of(A{0, 1}).In(F32({21, 5})).Note("types").EachType();
+  make.Of(A{1, 1}).In(F32({21, 5})).Note("types, across").EachType();
   make.Of(A{0, 1}).In(F32({1000, 64})).Note("1000 classes").Bench();
 }
 

@@ -59,10 +59,7 @@ Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& reques
   return lines::AcceptsVectors(op, request, lines::LinesOf<SoftmaxAttrs>(op));
 }
 Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
-  KernelSpec spec = lines::VectorLaunch(request, "softmax16", lines::LinesOf<SoftmaxAttrs>(op));
-  spec.reals = {{"BETA", op.attrs<SoftmaxAttrs>().beta}};
-  spec.defines.emplace_back("UNIT", op.attrs<SoftmaxAttrs>().beta == 1.0f);
-  return Launches{spec};
+  return lines::SoftmaxLaunch<SoftmaxAttrs>(op, request, false);
 }
 constexpr KernelCandidate kKernels[] = {
     {"vectors", AcceptsVectors, Vectors},

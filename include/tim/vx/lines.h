@@ -72,5 +72,16 @@ inline KernelSpec VectorLaunch(const KernelRequest& request, const std::string& 
   return spec;
 }
 
+/// Softmax, or its logarithm, by vectors.
+template <class Attrs>
+Launches SoftmaxLaunch(const OpView& op, const KernelRequest& request, bool log) {
+  KernelSpec spec = VectorLaunch(request, "softmax16", LinesOf<Attrs>(op));
+  const float beta = op.attrs<Attrs>().beta;
+  spec.reals = {{"BETA", beta}};
+  spec.defines.emplace_back("UNIT", beta == 1.0f);
+  spec.defines.emplace_back("LOG", log);
+  return {spec};
+}
+
 }  // namespace tim::vx::lines
 #endif  // TIM_VX_LINES_H_
