@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tim/vx/pooling.h"
+#include "tim/vx/weighted_sum_bytes.h"
 #include "tim/vx/window_folds.h"
 
 namespace tim::vx::ops {
@@ -116,9 +117,7 @@ Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request)
   if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
   if (op.in(0).shape().rank() != 4) return refuse("only rank 4");
   for (const TensorView& t : {op.in(0), op.out(0)}) {
-    const bool byte = t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8;
-    if (!byte || !t.type().quantized() || t.type().per_channel())
-      return refuse("only i8 and u8 with one scale");
+    if (!weighted_sum::IsByte(t.type())) return refuse("only i8 and u8 with one scale");
   }
   const pooling::Pool pool = PoolOf(op);
   if (pool.type == PoolType::L2) return refuse("not the root of the mean square");

@@ -8,6 +8,7 @@
 #include "tim/vx/fold_rule.h"
 #include "tim/vx/op_kit.h"
 #include "tim/vx/reduction.h"
+#include "tim/vx/weighted_sum_bytes.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -168,10 +169,6 @@ Status CheckPlanes(const OpView& op, const KernelRequest& request) {
     return refuse("only over the first two dimensions");
   return Status();
 }
-bool IsByte(const TensorView& t) {
-  return (t.dtype() == DataType::INT8 || t.dtype() == DataType::UINT8) && t.type().quantized() &&
-         !t.type().per_channel();
-}
 KernelSpec PlanesSpec(const OpView& op, const char* entry, int type) {
   const Shape& x = op.in(0).shape();
   KernelSpec spec;
@@ -198,7 +195,7 @@ Result<Launches> FloatPlanes(const OpView& op, const KernelRequest&) {
 }
 Result<KernelOffer> AcceptsBytePlanes(const OpView& op, const KernelRequest& request) {
   TIMCL_TRY(CheckPlanes(op, request));
-  if (!IsByte(op.in(0)) || !IsByte(op.out(0)))
+  if (!weighted_sum::IsByte(op.in(0).type()) || !weighted_sum::IsByte(op.out(0).type()))
     return Status::Error(Code::kUnsupported, "only i8 and u8 with one scale");
   const Shape& x = op.in(0).shape();
   if (x[0] * x[1] > std::numeric_limits<int32_t>::max() / 512)

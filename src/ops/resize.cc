@@ -9,6 +9,7 @@
 
 #include "tim/vx/op_kit.h"
 #include "tim/vx/ops/resize1d.h"
+#include "tim/vx/weighted_sum_bytes.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -197,28 +198,36 @@ Table TableOf(const Axis& axis, int64_t padded) {
   return table;
 }
 
+/// What kernels of weighted sums have in common. `padded`: the length of a row of the weights along
+/// the width.
+KernelSpec WeightedSpec(const std::string& entry, const Axis& x, const Axis& y, int64_t padded) {
+  const Table tx = TableOf(x, padded), ty = TableOf(y, y.out);
+  KernelSpec spec;
+  spec.source = entry + ".cl";
+  spec.entry = entry;
+  spec.operands = {In(0, "X"),
+                   Data(tx.first, "IX", "int"),
+                   Data(tx.weights, "WX", "float"),
+                   Data(ty.first, "IY", "int"),
+                   Data(ty.weights, "WY", "float"),
+                   Out(0, "Y")};
+  spec.sizes = {{"IW", x.in},  {"IH", y.in},        {"OW", x.out},
+                {"OH", y.out}, {"TAPS_X", tx.taps}, {"TAPS_Y", ty.taps}};
+  spec.float_math = true;
+  return spec;
+}
+
 template <class Attrs>
 Result<Launches> Weighted(const OpView& op, const KernelRequest& request) {
   const Axis x = AxisOf<Attrs>(op, 0), y = AxisOf<Attrs>(op, 1);
   const int64_t run = RunLength(request.caps), across = DivideUp(x.out, run);
   const int64_t items = op.out(0).shape().count() / x.out * across;
-  const Table tx = TableOf(x, across * run), ty = TableOf(y, y.out);
-  return Launches{
-      {.source = "resize.cl",
-       .entry = "resize",
-       .operands = {In(0, "X"), Data(tx.first, "IX", "int"), Data(tx.weights, "WX", "float"),
-                    Data(ty.first, "IY", "int"), Data(ty.weights, "WY", "float"), Out(0, "Y")},
-       .sizes = {{"IW", x.in},
-                 {"IH", y.in},
-                 {"OW", x.out},
-                 {"OH", y.out},
-                 {"TAPS_X", tx.taps},
-                 {"TAPS_Y", ty.taps},
-                 {"ITEMS", items}},
-       .defines = {{"RUN", run}},
-       .global = Grid(items),
-       .local = {64, 1, 1},
-       .float_math = true}};
+  KernelSpec spec = WeightedSpec("resize", x, y, across * run);
+  spec.sizes.emplace_back("ITEMS", items);
+  spec.defines = {{"RUN", run}};
+  spec.global = Grid(items);
+  spec.local = {64, 1, 1};
+  return Launches{spec};
 }
 
 /// The cells of the results along an axis.
@@ -286,9 +295,7 @@ Result<KernelOffer> AcceptsWeightedBlocks(const OpView& op, const KernelRequest&
   const auto real = [](const TensorView& t) {
     return t.dtype() == DataType::FLOAT32 || t.dtype() == DataType::FLOAT16;
   };
-  const auto byte = [](const TensorView& t) {
-    return BitsOf(t.dtype()) == 8 && t.type().quantized() && !t.type().per_channel();
-  };
+  const auto byte = [](const TensorView& t) { return weighted_sum::IsByte(t.type()); };
   const Shape& x = op.in(0).shape();
   const bool pays = x.rank() >= 3 && x[2] >= kChannelBlock;
   if (real(op.in(0)) && real(op.out(0))) return KernelOffer{KernelSpec::Epilogue::kVector, pays};
@@ -297,21 +304,11 @@ Result<KernelOffer> AcceptsWeightedBlocks(const OpView& op, const KernelRequest&
 }
 Result<Launches> WeightedBlocks(const OpView& op, const KernelRequest& request) {
   const Axis x = AxisOf<ResizeAttrs>(op, 0), y = AxisOf<ResizeAttrs>(op, 1);
-  const Table tx = TableOf(x, x.out), ty = TableOf(y, y.out);
   const Shape lies = InForm(op.out(0).type(), request.out).shape;
-  return Launches{
-      {.source = "resize_block.cl",
-       .entry = "resize_block",
-       .operands = {In(0, "X"), Data(tx.first, "IX", "int"), Data(tx.weights, "WX", "float"),
-                    Data(ty.first, "IY", "int"), Data(ty.weights, "WY", "float"), Out(0, "Y")},
-       .sizes = {{"IW", x.in},
-                 {"IH", y.in},
-                 {"OW", x.out},
-                 {"OH", y.out},
-                 {"TAPS_X", tx.taps},
-                 {"TAPS_Y", ty.taps}},
-       .defines = {{"BYTES", BitsOf(op.in(0).dtype()) == 8 ? 1 : 4}, {"DOT", 0}},
-       .global = Grid(lies[2] * lies[3] * lies[4])}};
+  KernelSpec spec = WeightedSpec("resize_block", x, y, x.out);
+  spec.defines = {{"BYTES", BitsOf(op.in(0).dtype()) == 8 ? 1 : 4}, {"DOT", 0}};
+  spec.global = Grid(lies[2] * lies[3] * lies[4]);
+  return Launches{spec};
 }
 
 constexpr KernelCandidate kResizeKernels[] = {
