@@ -18,22 +18,32 @@ TILE_FUNCTION(run)(PARAMETERS, int item, int group, int image) {
   // together, each its share with every block.
   const int share = (NR + tiles - 1) / tiles * 16;
 
+  // Of an image that does not stay in the first-level cache, the next block is fetched, too.
+  const bool far = NV > 1 && PIXELS * IC > 16 * 1024;
+
   for (int tile = item * RUN; tile < min(item * RUN + RUN, tiles); ++tile) {
     // The last tile moves back to end with the line, but stores only what is its own.
     const int own_x = tile * MX, x0 = max(min(own_x, PIXELS - MX), 0);
     global const float* w = weights;
-    global const X_t* from = X + (image * blocks * PIXELS + x0) * 16;
+    global const X_t* const first = X + (image * blocks * PIXELS + x0) * 16;
+    global const X_t* from = first;
     const int ahead = tile * share * blocks, fetch = ahead < IC * NR ? share : 0;
     global const float* next = weights + IC * NR + ahead;
 
     float16 acc[MX][NV];
     START_TILE(acc, MX, LOAD16(bias + (group * NV + j) * 16));
+    FETCH_TILE(image, group * NV, x0, 0);
 
 #pragma nounroll
     for (int left = IC; left > 0; left -= 16) {
 #pragma nounroll
       for (int i = 0; i < fetch; i += 16) PREFETCH(next + i, 0);
       next += fetch;
+      if (far) {
+        global const X_t* then = left > 16 ? from + PIXELS * 16 : first + MX * 16;
+#pragma unroll
+        for (int i = 0; i < MX; ++i) PREFETCH(then + i * 16, 0);
+      }
 #if X_HALF
       float16 copy[MX];
 #pragma unroll

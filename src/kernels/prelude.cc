@@ -335,6 +335,12 @@ void WriteLanes(Writer& w, const std::string& y, const std::vector<PostOp>& post
                 const std::function<std::string(const std::string&)>& chain) {
   w.Define(y + "_BYTES", "", IsByte(t) ? "1" : "0");
   w.Define(y + "_ALONE", "", post_ops.empty() ? "1" : "0");
+  std::string ahead;
+  for (size_t k = 0; k < post_ops.size(); ++k) {
+    if (post_ops[k].other) ahead += fmt::format("PREFETCH({}_{}_other + (i), 0); ", y, k);
+  }
+  if (!ahead.empty()) ahead += fmt::format("PREFETCH({} + (i), 1); ", y);
+  w.Define(y + "_READ_AHEAD", "(i)", "do { " + ahead + "} while (0)");
   const std::string p0 = y + "_0";
   const std::string real =
       post_ops.empty() ? "(v)" : chain(ThroughLanes(post_ops[0].before, p0, "(v)"));

@@ -90,6 +90,7 @@ void BlockCases(CaseMaker& make) {
     b.Note(note);
   };
   Conv2dAttrs a;
+  add(a, {577, 1, 37, 1}, {1, 1, 37, 33}, "a line that is far away");
   for (int64_t pixels : {1, 6, 14, 27, 29}) add(a, {pixels, 1, 21, 2}, {1, 1, 21, 35}, "a line");
   // conv_point.cl: 33 or 40 tiles of 14 pixels, two by two, the last one cut.
   for (int64_t pixels : {449, 550}) {
@@ -111,8 +112,14 @@ void BlockCases(CaseMaker& make) {
   add(a, {16, 3, 20, 1}, {3, 3, 20, 30}, "3x3, tiles of 8");
   add(a, {57, 19, 32, 1}, {3, 3, 32, 64}, "3x3, many tiles");
   add(a, {9, 9, 140, 1}, {3, 3, 140, 33}, "3x3, more channels than fit on a stack");
+  add(a, {7, 10, 90, 2}, {3, 3, 90, 40}, "3x3, weights that are far away");
+  add(a, {14, 9, 460, 1}, {3, 3, 460, 33}, "3x3, weights that are farther away");
+  a.stride = {2, 2};
+  add(a, {13, 29, 90, 1}, {3, 3, 90, 40}, "3x3 by 2, weights that are far away");
+  add(a, {13, 29, 790, 1}, {1, 1, 790, 33}, "1x1 by 2, weights that are far away");
   a.stride = {3, 2};
   add(a, {25, 9, 18, 1}, {5, 2, 18, 20}, "strides that differ");
+  add(a, {19, 5, 90, 1}, {3, 3, 90, 33}, "strides that differ, weights that are far away");
   a.stride = {1, 1};
   a.dilation = {5, 2};
   add(a, {23, 9, 18, 1}, {3, 3, 18, 20}, "dilation");
@@ -173,6 +180,7 @@ void StorageCases(CaseMaker& make) {
   for (int64_t size : {7, 13}) add(a, {size, size, 20, 1}, {3, 3, 20, 70}, "3x3");
   add(a, {30, 3, 37, 2}, {3, 3, 37, 50}, "3x3, a tile beyond the last");
   add(a, {57, 19, 32, 1}, {3, 3, 32, 64}, "3x3, many tiles");
+  add(a, {7, 3, 90, 1}, {3, 3, 90, 33}, "3x3, weights that are far away");
   a.stride = {2, 2};
   add(a, {13, 13, 20, 1}, {3, 3, 20, 16}, "3x3 by 2, one block of channels");
   add(a, {61, 5, 3, 1}, {7, 7, 3, 33}, "few channels");

@@ -45,13 +45,28 @@ struct Tile {
 
 /// Few shapes, since each is a kernel to compile; together they leave little of a tile unused
 /// whatever the shape.
-constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
-                           {10, 2, 1.03}, {5, 4, 1.06}, {16, 1, 1.30}};
+constexpr Tile kTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02}, {10, 2, 1.03},
+                           {5, 4, 1.06},  {7, 2, 1.05}, {16, 1, 1.30}};
 
 /// Those of conv_point.cl: a narrow tile is as good, so that an odd number of blocks wastes
 /// nothing.
 constexpr Tile kPointTiles[] = {{14, 2, 1.00}, {7, 4, 1.03}, {13, 2, 1.02},
                                 {10, 2, 1.03}, {5, 4, 1.06}, {14, 1, 1.00}};
+
+/// Where a tile's weights come from each time: those of a group of columns, beyond so many, from
+/// beyond the first-level cache or, with what they meet, from beyond the second. Few pixels have
+/// little to do while a weight is on its way.
+enum class Weights { kNear, kFar, kFarthest };
+Weights WeightsOf(const Tile& t, int64_t terms) {
+  const int64_t count = terms * t.columns();
+  if (count > 128 * 1024) return Weights::kFarthest;
+  return t.mx < 10 && count > 24 * 1024 ? Weights::kFar : Weights::kNear;
+}
+/// Whether conv_block.cl takes them block of inputs by block, so that they are near: SPLIT.
+bool Splits(const Tile& t, int64_t terms) {
+  return t.nv == 2 && WeightsOf(t, terms) != Weights::kNear;
+}
+
 /// What conv_point.cl takes. It reads whole tiles only.
 bool IsPointLine(const Plane& p, const Tile& t) {
   return IsLine(p) && p.y.in == 1 && p.y.front == 0 && p.x.in == p.ow && p.ow >= t.mx;
@@ -68,12 +83,18 @@ double CyclesOf(const Tile& t, const Plane& p, int64_t out_channels, int64_t ter
 }
 
 Tile ChooseTile(const Plane& p, int64_t out_channels, int64_t terms, const DeviceCaps& caps) {
+  const bool point = IsPointLine(p, kPointTiles[0]);
   std::span<const Tile> tiles = kTiles;
-  if (IsPointLine(p, kPointTiles[0])) tiles = kPointTiles;
+  if (point) tiles = kPointTiles;
   if (caps.few_registers()) tiles = kSmallTiles;
-  return *std::min_element(tiles.begin(), tiles.end(), [&](const Tile& a, const Tile& b) {
-    return CyclesOf(a, p, out_channels, terms) < CyclesOf(b, p, out_channels, terms);
-  });
+  const auto cycles = [&](const Tile& t) {
+    constexpr double kWait[] = {1, 1.08, 1.15};  // measured, for each of Weights
+    const auto from = static_cast<size_t>(WeightsOf(t, terms));
+    const double wait = !point && Splits(t, terms) ? 1 : kWait[from];
+    return wait * CyclesOf(t, p, out_channels, terms);
+  };
+  return *std::min_element(tiles.begin(), tiles.end(),
+                           [&](const Tile& a, const Tile& b) { return cycles(a) < cycles(b); });
 }
 
 /// POINT of conv_block_bf16.cl, whose tiles are the same.
@@ -135,8 +156,12 @@ Result<KernelOffer> AcceptsBlocks(const OpView& op, const KernelRequest& request
 Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
                               const Convolution& c) {
   const Plane p = PlaneOf(op, c);
-  const Tile tile = ChooseTile(p, c.out_channels, c.used * p.x.size * p.y.size, request.caps);
-  int64_t tiles = DivideUp(p.ow, tile.mx) * p.oh;
+  const int64_t terms = c.used * p.x.size * p.y.size;
+  const Tile tile = ChooseTile(p, c.out_channels, terms, request.caps);
+  const int64_t tiles = DivideUp(p.ow, tile.mx) * p.oh,
+                groups = DivideUp(c.out_channels, tile.columns());
+  const auto workers = static_cast<int64_t>(request.caps.compute_units);
+  int64_t run = 1;
   KernelSpec spec;
   spec.operands = {In(0, "X"), PackWeights(op, c, tile.columns(), kChannelBlock),
                    PackedBias(op, c.out_channels, c.out_channels, tile.columns()), Out(0, "Y")};
@@ -144,8 +169,7 @@ Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
   if (IsPointLine(p, tile)) {
     // Several tiles per work-item, while enough of them are left for all cores.
     constexpr int64_t kMostTiles = 8, kLeastItems = 16;
-    const int64_t run = std::clamp<int64_t>(tiles / kLeastItems, 1, kMostTiles);
-    tiles = DivideUp(tiles, run);
+    run = std::clamp<int64_t>(tiles / kLeastItems, 1, kMostTiles);
     spec.source = "conv_point.cl";
     spec.entry = "conv_point";
     spec.sizes = {{"PIXELS", p.ow}, {"IC", c.used}, {"OC", c.out_channels}, {"RUN", run}};
@@ -153,11 +177,18 @@ Result<Launches> BlocksLaunch(const OpView& op, const KernelRequest& request,
     const bool step = p.x.stride == p.y.stride && p.x.stride <= 2;
     spec.source = "conv_block.cl";
     spec.entry = "conv_block";
+    constexpr int64_t kMostTiles = 8;  // MOST
+    const bool split = Splits(tile, terms);
+    const int64_t parts =
+        std::max(DivideUp(tiles, kMostTiles), DivideUp(8 * workers, groups * c.images));
+    if (split) run = DivideUp(tiles, std::min(parts, tiles));
     spec.sizes = PlaneSizes(p, c);
+    spec.sizes.emplace_back("RUN", run);
     spec.defines.emplace_back("STRIDE", step ? p.x.stride : 0);
+    spec.defines.emplace_back("SPLIT", split);
   }
   spec.dims = 3;
-  spec.global = Grid(tiles, DivideUp(c.out_channels, tile.columns()), c.images);
+  spec.global = Grid(DivideUp(tiles, run), groups, c.images);
   spec.flops = FlopsOf(op, c);
   return Launches{spec};
 }

@@ -158,7 +158,7 @@ void Cases(CaseMaker& make) {
       form({0, 70}, {65, 19}, {65, 70}, "beyond any tile"),
       form({0, 70}, {65, 3}, {65, 70}, "a batch of 3"),
       form({0, 10}, {133, 2}, {133, 10}, "less than a vector"),
-      form({0, 33}, {801, 70}, {801, 33}, "long sums"),
+      form({0, 33}, {1101, 70}, {1101, 33}, "long sums"),
       form({0, 5}, {8, 6}, {8, 5}, "declared flat", {30}),
   };
   for (const auto& f : forms) weighted_sum::FormCases(make, f);

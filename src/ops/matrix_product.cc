@@ -15,8 +15,8 @@ using std::to_string;
 
 // What matrix_product.cl has room for.
 constexpr int64_t kBlockTerms = 512, kBlockRows = 128;
-// Terms of a panel of 32 columns that stay in the second-level cache beside what they meet.
-constexpr int64_t kTermsInCache = 768;
+// Terms of a panel that stay in the second-level cache beside what they meet.
+constexpr int64_t kTermsInCache = 1024;
 // Elements of a matrix that stays there as a whole.
 constexpr int64_t kCached = 128 * 1024;
 
@@ -155,14 +155,22 @@ MatrixTile MatrixTile::Of(int64_t m, int64_t n, const DeviceCaps& caps) {
   }
   // One row has one product per weight that is read: many sums at once hide the memory's latency.
   if (m <= 4) return {m == 1 ? 1 : 4, n < 64 ? 1 : 4};
-  return {8, n < 32 ? 1 : 2};
+  if (n < 32) return {8, 1};
+  // Six rows of A meet in one set of the first-level cache without evicting each other, which pays
+  // for a few rows and columns of the last tiles that are nobody's, not for many.
+  const auto unused = [&](int64_t rows, int64_t columns) {
+    return static_cast<double>(DivideUp(m, rows) * rows * DivideUp(n, columns) * columns);
+  };
+  return n >= 64 && unused(6, 64) < 1.02 * unused(8, 32) ? MatrixTile{6, 4} : MatrixTile{8, 2};
 }
 
 int64_t MatrixTile::RowsOfItem(int64_t m, int64_t panels, const DeviceCaps& caps,
                                int64_t least) const {
   const int64_t items = DivideUp(8 * static_cast<int64_t>(caps.compute_units), panels);
   const int64_t wanted = std::max(DivideUp(m, items), least);
-  return std::min(DivideUp(wanted, rows), kBlockRows / rows) * rows;
+  // A wide panel is enough work for fewer rows.
+  const int64_t most = vectors > 2 ? std::max<int64_t>(48, least) : kBlockRows;
+  return std::min(DivideUp(wanted, rows), most / rows) * rows;
 }
 
 int64_t BlocksOfTerms(int64_t m, int64_t terms) {
@@ -219,7 +227,8 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
 
   // What one work-item shares with the next stays in the second-level cache; the other operand is
   // read from beyond it again and again: A once per panel, or B once per ROWS.
-  const bool columns_first = m * steps > kCached / 2 && rows > width;
+  // Panels are fetched ahead, rows are not.
+  const bool columns_first = m * steps > kCached / 2 && 2 * rows > width;
 
   KernelSpec spec;
   spec.source = "matrix_product.cl";
