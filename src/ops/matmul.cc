@@ -286,7 +286,7 @@ void Cases(CaseMaker& make) {
           .Out(F32({16, 4}))
           .Note("i8 by u8, long sums");
       make.Of(attrs).In(F32(a(17, 33))).In(F32(b(18, 17))).Note("one vector across");
-      make.Of(attrs).In(F32(a(1050, 71))).In(F32(b(127, 1050))).Note("wide tiles, long sums");
+      make.Of(attrs).In(F32(a(1050, 131))).In(F32(b(127, 1050))).Note("wide tiles, long sums");
       make.Of(attrs).In(F32(a(517, 32))).In(F32(b(17, 517))).Note("long sums");
       make.Of(attrs).In(I32(a(5, 3)), -9, 9).In(I32(b(18, 5)), -9, 9).Note("whole numbers");
     }

@@ -83,12 +83,14 @@ bool CrowdsCaches(int64_t step, int64_t lines) { return step % 1024 == 0 && line
 
 /// How matrix_product.cl gets at B.
 enum class B { kConstant, kPacked, kRows, kTurned };
-B FormOfB(const MatrixProduct& p, const OpView& op) {
+B FormOfB(const MatrixProduct& p, const MatrixTile& tile, const OpView& op) {
   if (p.weights) return B::kConstant;
   if (p.bf16 || IsHalf(op.in(1))) return B::kPacked;
   if (p.b_n != 1) return p.k <= kBlockTerms ? B::kTurned : B::kPacked;
-  // Packing pays where many rows of A use it.
-  const bool slow = CrowdsCaches(p.b_k, p.k) || p.k * p.n > kCached;
+  // Packing pays where many rows of A use it. Measured: a wide panel, whose pieces of a row are
+  // four lines of the cache each, is as near where it lies until B is several times as large.
+  const bool wide = tile.vectors > 2 && p.k <= kTermsInCache;
+  const bool slow = CrowdsCaches(p.b_k, p.k) || p.k * p.n > (wide ? 5 : 1) * kCached;
   return p.m >= 128 && slow ? B::kPacked : B::kRows;
 }
 bool PacksA(const MatrixProduct& p, const OpView& op) {
@@ -208,7 +210,7 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
   const auto tile = MatrixTile::Of(m, n, request.caps);
   const int64_t width = tile.columns(), panels = DivideUp(n, width);
   const auto batches = static_cast<int64_t>(a.size());
-  const B form = FormOfB(*this, op);
+  const B form = FormOfB(*this, tile, op);
   const bool pack_a = PacksA(*this, op), keeps_half = KeepsHalf(*this, op);
   std::vector<int64_t> a0 = a, b0 = b;
   Launches launches;
