@@ -24,6 +24,8 @@ TILE_FUNCTION(tile)(PARAMETERS, int tile, int group, int image) {
 
   float16 acc[MX][NV];
   START_TILE(acc, MX, LOAD16(bias + (group * NV + j) * 16));
+  // There is more output than input.
+  CLAIM_TILE(image, group * NV, x0, y);
 
   float copy[LINE];
   for (int c = 0; c < C; ++c) {
