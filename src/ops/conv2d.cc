@@ -113,7 +113,11 @@ void BlockCases(CaseMaker& make) {
   add(a, {57, 19, 32, 1}, {3, 3, 32, 64}, "3x3, many tiles");
   add(a, {9, 9, 140, 1}, {3, 3, 140, 33}, "3x3, more channels than fit on a stack");
   add(a, {7, 10, 90, 2}, {3, 3, 90, 40}, "3x3, weights that are far away");
-  add(a, {14, 9, 460, 1}, {3, 3, 460, 33}, "3x3, weights that are farther away");
+  make.Of(a)
+      .In(cases::F32({14, 9, 460, 1}), -3, 3)
+      .Const(cases::F32({3, 3, 460, 33}), -1, 1)
+      .Const(cases::F32({33}), -2, 2)
+      .Note("3x3, weights that are farther away");
   a.stride = {2, 2};
   add(a, {13, 29, 90, 1}, {3, 3, 90, 40}, "3x3 by 2, weights that are far away");
   add(a, {13, 29, 790, 1}, {1, 1, 790, 33}, "1x1 by 2, weights that are far away");
