@@ -326,18 +326,19 @@ double Spin(int64_t rounds) {
   benchmark::DoNotOptimize(x);
   return Milliseconds(start);
 }
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 struct Spread {
   double longest_us = 0, median_us = 0;
   size_t longest_at = 0;
   double ratio() const { return longest_us / median_us; }
 };
-Spread SpreadOf(std::vector<double> times) {
+Spread SpreadOf(const std::vector<double>& times) {
   const auto longest = std::max_element(times.begin(), times.end());
-  Spread s = {*longest * 1e3, 0, static_cast<size_t>(longest - times.begin())};
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  s.median_us = *middle * 1e3;
-  return s;
+  return {*longest * 1e3, Median(times) * 1e3, static_cast<size_t>(longest - times.begin())};
 }
 
 /// The longest of 10,000 Runs that follow a compile, against their median: what is still built or
@@ -459,8 +460,7 @@ double MedianRun(tim::vx::Graph& graph, size_t count) {
     if (!graph.Run()) return 0;
     one = Milliseconds(start) / 1000;
   }
-  std::nth_element(seconds.begin(), seconds.begin() + count / 2, seconds.end());
-  return seconds[count / 2];
+  return Median(std::move(seconds));
 }
 
 /// Share of the FMA peak that the convolutions of a network reach together: in its profile, where
@@ -498,10 +498,8 @@ void Convolutions(benchmark::State& state, const std::string& name, bool winogra
     state.counters["steps"] = static_cast<double>(steps);
     state.counters["FLOP/s"] = flops / seconds;
   }
-  std::sort(shares.begin(), shares.end());
-  std::sort(of_run.begin(), of_run.end());
-  state.counters["of_peak"] = shares[shares.size() / 2];
-  state.counters["of_peak_in_run"] = of_run[of_run.size() / 2];
+  state.counters["of_peak"] = Median(shares);
+  state.counters["of_peak_in_run"] = Median(of_run);
 }
 
 /// Products of square matrices, both computed before, as a share of the FMA peak that is measured
@@ -545,8 +543,7 @@ void Gemm(benchmark::State& state) {
   Counters(state, *graph);
   state.counters["FLOP/s"] = benchmark::Counter(flops * static_cast<double>(state.iterations()),
                                                 benchmark::Counter::kIsRate);
-  std::sort(shares.begin(), shares.end());
-  if (!shares.empty()) state.counters["of_peak"] = shares[shares.size() / 2];
+  if (!shares.empty()) state.counters["of_peak"] = Median(shares);
 }
 
 /// What a process of its own (--serve) says of a network, and its answer to `command`, if there is

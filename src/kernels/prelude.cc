@@ -335,7 +335,7 @@ void WriteLanes(Writer& w, const std::string& y, const std::vector<PostOp>& post
                 const std::function<std::string(const std::string&)>& chain) {
   w.Define(y + "_BYTES", "", IsByte(t) ? "1" : "0");
   w.Define(y + "_ALONE", "", post_ops.empty() ? "1" : "0");
-  std::string ahead;
+  std::string ahead;  // what is read and, with it, the line of the cache that is written
   for (size_t k = 0; k < post_ops.size(); ++k) {
     if (post_ops[k].other) ahead += fmt::format("PREFETCH({}_{}_other + (i), 0); ", y, k);
   }
