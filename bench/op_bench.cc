@@ -127,12 +127,17 @@ void RegisterEach(const char* name, const char* kind, const AttrMap& attrs, cons
   }
 }
 
-std::shared_ptr<Tensor> Float(Graph& graph, const ShapeType& shape, TensorAttribute attribute) {
-  const auto t = graph.CreateTensor(TensorSpec(DataType::FLOAT32, shape, attribute));
+std::shared_ptr<Tensor> Real(Graph& graph, DataType dtype, const ShapeType& shape,
+                             TensorAttribute attribute) {
+  const auto t = graph.CreateTensor(TensorSpec(dtype, shape, attribute));
   if (attribute != TensorAttribute::INPUT) return t;
-  const auto data = RandomData({DataType::FLOAT32, Shape(shape), {}}, -1, 1, 7);
+  const auto data = RandomData({dtype, Shape(shape), {}}, -1, 1, 7);
   t->CopyDataToTensor(data->data());
   return t;
+}
+
+std::shared_ptr<Tensor> Float(Graph& graph, const ShapeType& shape, TensorAttribute attribute) {
+  return Real(graph, DataType::FLOAT32, shape, attribute);
 }
 
 /// Two graphs of the same arithmetic in turns, `whole` with fewer passes through memory. of_apart:
@@ -160,21 +165,21 @@ void InTurns(benchmark::State& state, Graph& whole, Graph& apart, double flops) 
 }
 
 /// Attention of 12 heads of 64: as one op beside the same without pass fuse_attention.
-void AttentionRow(benchmark::State& state, uint32_t tokens, bool masked) {
+void AttentionRow(benchmark::State& state, DataType dtype, uint32_t tokens, bool masked) {
   const auto context = Context::Create();
   const auto build = [&](const char* choice) {
     const auto graph =
         context->CreateGraph(CompileOption().SetOption("compiler", "fuse_attention", choice));
     const auto tensor = [&](const ShapeType& shape, TensorAttribute attribute) {
-      return Float(*graph, shape, attribute);
+      return Real(*graph, dtype, shape, attribute);
     };
     const ShapeType heads = {64, tokens, 12};
     const auto query = tensor(heads, INPUT), key = tensor(heads, INPUT),
                value = tensor(heads, INPUT);
     const auto inside = [&] { return tensor({}, TRANSIENT); };
     auto scores = inside(), scaled = inside(), weights = inside();
-    const float eighth = 0.125f;
-    const auto factor = graph->CreateTensor(TensorSpec(DataType::FLOAT32, {1}, CONSTANT), &eighth);
+    const auto eighth = RandomData({dtype, Shape({1}), {}}, 0.125, 0.125, 7);
+    const auto factor = graph->CreateTensor(TensorSpec(dtype, {1}, CONSTANT), eighth->data());
     graph->CreateOperation<ops::Matmul>(false, true)->BindInputs({query, key}).BindOutput(scores);
     graph->CreateOperation<ops::Multiply>()->BindInputs({scores, factor}).BindOutput(scaled);
     if (masked) {
@@ -303,11 +308,14 @@ int main(int argc, char** argv) {
   }
   for (const uint32_t tokens : {16, 128, 512, 1024, 2048}) {
     for (const bool masked : {false, true}) {
-      benchmark::RegisterBenchmark(
-          fmt::format("Attention/{}{}", tokens, masked ? "/mask" : "").c_str(),
-          [=](benchmark::State& s) { bench::AttentionRow(s, tokens, masked); })
-          ->UseManualTime()
-          ->Unit(benchmark::kMicrosecond);
+      for (const DataType dtype : {DataType::FLOAT32, DataType::FLOAT16}) {
+        const char* const half = dtype == DataType::FLOAT16 ? "/f16" : "";
+        benchmark::RegisterBenchmark(
+            fmt::format("Attention/{}{}{}", tokens, masked ? "/mask" : "", half).c_str(),
+            [=](benchmark::State& s) { bench::AttentionRow(s, dtype, tokens, masked); })
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
+      }
     }
   }
   for (const bool softmax : {false, true}) {

@@ -34,6 +34,7 @@ class Folder {
     const auto affine = rule->affine(graph_.view(id));
     if (!affine || affine->scale.empty() || affine->shift.size() != affine->scale.size()) return;
     const TensorType& x = graph_.value(n.inputs[affine->input]).type;
+    if (x.dtype != DataType::FLOAT32) return;
     if (!(graph_.value(n.outputs[0]).type == x) || !(n.out_types[0] == x)) return;
     if (before) {
       IntoProducer(id, *affine);

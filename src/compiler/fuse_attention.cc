@@ -25,12 +25,14 @@ class Fuser {
 
   void Visit(int softmax) {
     const FoldRule* const rule = graph_.node(softmax).dead ? nullptr : rewriter_.RuleOf(softmax);
-    if (rule == nullptr || rule->attention == nullptr) return;
-    const int mix =
-        graph_.node(softmax).outputs.empty() ? -1 : ReaderOf(graph_.node(softmax).outputs[0]);
+    if (rule == nullptr || rule->attention == nullptr || graph_.node(softmax).outputs.empty())
+      return;
+    dtype_ = graph_.value(graph_.node(softmax).outputs[0]).type.dtype;
+    if (dtype_ != DataType::FLOAT32 && dtype_ != DataType::FLOAT16) return;
+    const int mix = ReaderOf(graph_.node(softmax).outputs[0]);
     const auto second = ProductOf(mix);
     if (!second || second->a || second->b || In(mix, 0) != graph_.node(softmax).outputs[0] ||
-        !Plain(softmax) || !IsFloat(In(mix, 1)))
+        !Plain(softmax) || !Alike(In(mix, 1)))
       return;
     const auto scores = ScoresOf(In(softmax, 0), softmax);
     if (!scores || scores->form.a) return;
@@ -51,13 +53,11 @@ class Fuser {
   };
 
   int In(int node, size_t i) { return graph_.node(node).inputs[i]; }
-  bool IsFloat(int value) {
-    return value >= 0 && graph_.value(value).type.dtype == DataType::FLOAT32;
-  }
-  /// One float32 result, of the type that its tensor is declared with.
+  bool Alike(int value) { return value >= 0 && graph_.value(value).type.dtype == dtype_; }
+  /// One result like the softmax's, of the type that its tensor is declared with.
   bool Plain(int node) {
     const ir::Node& n = graph_.node(node);
-    return n.outputs.size() == 1 && IsFloat(n.outputs[0]) &&
+    return n.outputs.size() == 1 && Alike(n.outputs[0]) &&
            n.out_types[0] == graph_.value(n.outputs[0]).type;
   }
   int ReaderOf(int value) { return rewriter_.OnlyReader(value); }
@@ -77,7 +77,7 @@ class Fuser {
     for (const size_t i : {0, 1}) {
       const int sum = In(add, i), mask = In(add, 1 - i);
       // The mask broadcasts to the scores, and not the other way round.
-      if (!IsFloat(mask) || sum < 0 || graph_.value(sum).type != graph_.value(value).type) continue;
+      if (!Alike(mask) || sum < 0 || graph_.value(sum).type != graph_.value(value).type) continue;
       Scores masked;
       masked.mask = mask;
       masked.between = {add};
@@ -92,7 +92,7 @@ class Fuser {
     if (const auto form = ProductOf(maker)) {
       s->product = maker, s->form = *form;
       s->between.push_back(maker);
-      return IsFloat(In(maker, 0)) && IsFloat(In(maker, 1)) ? std::optional(*s) : std::nullopt;
+      return Alike(In(maker, 0)) && Alike(In(maker, 1)) ? std::optional(*s) : std::nullopt;
     }
     const FoldRule* const rule = rewriter_.RuleOf(maker);
     if (s->scale != 1 || rule == nullptr || rule->affine == nullptr) return std::nullopt;
@@ -140,6 +140,7 @@ class Fuser {
   ir::Graph& graph_;
   const Taken& taken_;
   const bool always_;
+  DataType dtype_ = DataType::UNKNOWN;  // of all tensors of the attention in hand
   Rewriter rewriter_;
 };
 

@@ -115,8 +115,8 @@ Status MergeTwins(ir::Graph& graph, const Options& options, std::vector<OpPlacem
 /// caches long before the tokens do. Where their scale, mask and softmax stand between two products
 /// of matrices, and nobody else reads them, one op with a kernel of its own takes the place of all:
 /// only if `taken` says that the backend which is asked first takes this op as it is. From a few
-/// tokens on, or with "on" wherever it can. In float32; each result differs by what the order of
-/// float sums may make of it.
+/// tokens on, or with "on" wherever it can. Of tensors of float32 each result differs by what the
+/// order of float sums may make of it; of float16, scores and weights are not rounded in between.
 using Taken = std::function<bool(const std::shared_ptr<ir::Graph>&, int node)>;
 Status FuseAttention(const std::shared_ptr<ir::Graph>& graph, const Options& options,
                      const Taken& taken, std::vector<OpPlacement>* merged);

@@ -8,9 +8,11 @@
 //
 // Element d of key k of K lies at k * K_KEY + d * K_TERM; Q, V, Y are dense. T: for each z where Q, K, V and M begin.
 // MASK 0: there is no M. 1: M[k], the same for all queries. 2: M[q][k], rows M_QUERY apart.
+// All tensors are float32, or all float16: then the keys and values of a tile become floats once, not in each product.
 // UNIT: BETA is 1. ROWS is a multiple of 16 * NV and at most ROOM, D and DV are at most WIDEST, DV at least 16 * NV.
 // Global size: ceil(TQ / ROWS), number of z.
 #include "block_tile.clh"
+#define TURN_HALF Q_HALF
 #include "turn16.clh"
 #include "power.clh"
 #define NR (16 * NV)
@@ -22,6 +24,22 @@
 #define GET(p) (*(const FN(unaligned16)*)(p))
 #define PUT(p, v) (*(FN(unaligned16)*)(p) = (v))
 
+#if Q_HALF
+#define ONE(p, i) vload_half(i, p)
+typedef float8 __attribute__((aligned(4))) FN(unaligned8);
+// to[r * width + i] = from[r * step + i] for r < rows, i < length.
+inline void FN(widen)(global const half* from, int rows, int length, int step, float* to, int width) {
+  for (int r = 0; r < rows; ++r, from += step, to += width) {
+    int i = 0;
+    for (; i + 16 <= length; i += 16) PUT(to + i, vload_half16(0, from + i));
+    for (; i + 8 <= length; i += 8) *(FN(unaligned8)*)(to + i) = vload_half8(0, from + i);
+    for (; i < length; ++i) to[i] = ONE(from, i);
+  }
+}
+#else
+#define ONE(p, i) (p)[i]
+#endif
+
 // clang-format off
 TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
 #if MASK
@@ -31,10 +49,10 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
   REAL(SCALE), REAL(BETA)) {
   // clang-format on
   const int first = WORK_ITEM(0) * ROWS, z = WORK_ITEM(1), queries = min(ROWS, TQ - first);
-  global const float* const keys_of = K + T[4 * z + 1];
-  global const float* const values_of = V + T[4 * z + 2];
+  global const Q_t* const keys_of = K + T[4 * z + 1];
+  global const Q_t* const values_of = V + T[4 * z + 2];
 #if MASK
-  global const float* const mask_of = M + T[4 * z + 3];
+  global const Q_t* const mask_of = M + T[4 * z + 3];
 #endif
   // A panel for each NR queries: [D][NR].
   OWN(turned[ROOM * WIDEST]);
@@ -50,6 +68,10 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
   OWN(most[ROOM]);                  // by query: the largest score so far,
   OWN(total[ROOM]);                 // the sum of weights,
   OWN(ratio[ROOM]);                 // what these lose by a new maximum
+#if Q_HALF
+  OWN(near_keys[MR * WIDEST]);  // [MR][D], or turned [D][MR]
+  OWN(near_values[TERMS * NR]);
+#endif
   const int wide = (DV + NR - 1) / NR * NR;
   for (int q = 0; q < queries; q += 16) {
     PUT(most + q, (float16)(-INFINITY));
@@ -67,15 +89,29 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
     for (int k = keys * ROOM; k < (keys + MR) * ROOM; k += 16) PUT(scores + k, ZERO16);
 #endif
     for (int t = 0; t < keys; t += MR) {
-      int key[MR], at[MR];
+      const int own = min(MR, keys - t);
+      global const Q_t* const from = keys_of + (k0 + t) * K_KEY;
+#if Q_HALF
+      const int key_step = K_TERM == 1 ? D : 1, term_step = K_TERM == 1 ? 1 : MR;
+      global const float* const tile = AS_GLOBAL(near_keys);
+      if (K_TERM == 1) {
+        FN(widen)(from, own, D, K_KEY, near_keys, D);
+      } else {
+        FN(widen)(from, D, own, K_TERM, near_keys, MR);
+      }
+#else
+      const int key_step = K_KEY, term_step = K_TERM;
+      global const float* const tile = from;
+#endif
+      int row[MR], at[MR];
 #pragma unroll
-      for (int i = 0; i < MR; ++i) key[i] = min(k0 + t + i, TK - 1), at[i] = key[i] * K_KEY;
+      for (int i = 0; i < MR; ++i) row[i] = min(i, own - 1), at[i] = row[i] * key_step;
       for (int q = 0; q < queries; q += NR) {
         float16 acc[MR][NV];
         START_TILE(acc, MR, ZERO16);
         const float* x = turned + q * D;
-        global const float* k = keys_of;
-        for (int d = 0; d < D; ++d, x += NR, k += K_TERM) ADD_TERM(acc, MR, k[at[i]], AS_GLOBAL(x));
+        global const float* k = tile;
+        for (int d = 0; d < D; ++d, x += NR, k += term_step) ADD_TERM(acc, MR, k[at[i]], AS_GLOBAL(x));
 #pragma unroll
         for (int i = 0; i < MR; ++i)
 #pragma unroll
@@ -83,7 +119,7 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
             float* const to = scores + (t + i) * ROOM + q + 16 * j;
             float16 score = acc[i][j] * SCALE;
 #if MASK == 1
-            score += mask_of[key[i]];
+            score += ONE(mask_of, k0 + t + row[i]);
 #elif MASK == 2
             score += GET(to);
 #endif
@@ -129,6 +165,15 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
     for (int k1 = 0; k1 < keys; k1 += TERMS) {
       const int terms = min(TERMS, keys - k1);
       for (int c = 0; c < DV; c += NR) {
+        global const Q_t* const values = values_of + (k0 + k1) * DV + min(c, DV - NR);
+#if Q_HALF
+        FN(widen)(values, terms, NR, DV, near_values, NR);
+        const int value_step = NR;
+        global const float* const block = AS_GLOBAL(near_values);
+#else
+        const int value_step = DV;
+        global const float* const block = values;
+#endif
         for (int q = 0; q < queries; q += MR) {
           float* const to = sums + q * wide + c;
           float16 acc[MR][NV];
@@ -140,8 +185,8 @@ TILE_KERNEL(attention)(IN(Q), IN(K), IN(V)
             START_TILE(acc, MR, GET(to + i * wide + 16 * j));
           }
           const float* weight = scores + k1 * ROOM + q;
-          global const float* value = values_of + (k0 + k1) * DV + min(c, DV - NR);
-          for (int k = 0; k < terms; ++k, weight += ROOM, value += DV) ADD_TERM(acc, MR, weight[i], value);
+          global const float* value = block;
+          for (int k = 0; k < terms; ++k, weight += ROOM, value += value_step) ADD_TERM(acc, MR, weight[i], value);
 #pragma unroll
           for (int i = 0; i < MR; ++i)
 #pragma unroll

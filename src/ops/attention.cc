@@ -71,7 +71,9 @@ Result<Shapes> Infer(const OpView& op) {
 
 Status Expand(ExpandBuilder& b) {
   const auto& a = b.op().attrs<AttentionAttrs>();
-  const TensorType like = b.op().in(0).type();
+  // Between the products numbers stay float32, whatever the tensors are.
+  TensorType like = b.op().in(0).type();
+  like.dtype = DataType::FLOAT32;
   auto scores = b.Add("Matmul", {{"transpose_b", !a.key_turned}}, {b.in(0), b.in(1)}, like);
   if (a.scale != 1.0f) scores = b.Add("Multiply", {}, {scores, b.Constant(a.scale)}, like);
   if (b.op().in(3).present()) scores = b.Add("Add", {}, {scores, b.in(3)}, like);
@@ -147,13 +149,15 @@ constexpr KernelCandidate kKernels[] = {{"tiles", AcceptsTiles, Tiles}};
 
 void Cases(CaseMaker& make) {
   using namespace cases;
+  DataType dtype = DataType::FLOAT32;
   const auto add = [&](int64_t d, int64_t dv, int64_t queries, int64_t keys, const Shape& mask,
                        const AttentionAttrs& attrs, const char* note) {
+    const auto of = [dtype](const Shape& shape) { return TensorType{dtype, shape, {}}; };
     CaseBuilder c = make.Of(attrs);
-    c.In(F32({d, queries, 3, 2}), -2, 2);
-    c.In(F32(attrs.key_turned ? Shape{keys, d, 3, 2} : Shape{d, keys, 3, 2}), -2, 2);
-    c.In(F32({dv, keys, 3, 2}));
-    if (!mask.empty()) c.In(F32(mask), -3, 3);
+    c.In(of({d, queries, 3, 2}), -2, 2);
+    c.In(of(attrs.key_turned ? Shape{keys, d, 3, 2} : Shape{d, keys, 3, 2}), -2, 2);
+    c.In(of({dv, keys, 3, 2}));
+    if (!mask.empty()) c.In(of(mask), -3, 3);
     c.Note(note);
   };
   const AttentionAttrs plain, scaled = {0.125f, 1.0f, false}, turned = {0.3f, 0.7f, true};
@@ -164,6 +168,16 @@ void Cases(CaseMaker& make) {
       add(d, d, tokens, tokens, {tokens, tokens}, turned, "a mask of scores, turned keys");
     }
   }
+  dtype = DataType::FLOAT16;
+  for (const int64_t tokens : {7, 130}) {
+    for (const int64_t d : {24, 64}) {
+      add(d, d, tokens, tokens, {}, scaled, "f16");
+      add(d, d + 9, tokens, tokens + 3, {tokens + 3}, scaled, "f16, a mask of keys");
+      add(d - 1, d, tokens, tokens, {tokens, tokens}, turned, "f16, turned keys");
+    }
+  }
+  add(8, 40, 66, 1100, {1100, 66}, scaled, "f16, blocks of keys");
+  dtype = DataType::FLOAT32;
   add(3, 17, 9, 20, {}, plain, "narrow");
   add(5, 47, 65, 4, {4, 65, 3, 1}, plain, "a mask for each of some batches");
   add(19, 33, 3, 21, {21, 1, 1, 2}, turned, "ragged");
@@ -212,18 +226,14 @@ void Cases(CaseMaker& make) {
         .Note("no key");
   }
   for (const int64_t tokens : {128, 512, 1024, 2048}) {
-    make.Of(scaled)
-        .In(F32({64, tokens, 12}))
-        .In(F32({64, tokens, 12}))
-        .In(F32({64, tokens, 12}))
-        .Note("12 heads")
-        .Bench();
+    for (const TensorType& heads : {F32({64, tokens, 12}), F16({64, tokens, 12})})
+      make.Of(scaled).In(heads).In(heads).In(heads).Note("12 heads").Bench();
   }
 }
 
 constexpr OpDef kAttention = {.name = "Attention",
                               .inputs = "query key value mask?",
-                              .types = "f32, f32, f32, f32 -> f32",
+                              .types = "f32, f32, f32, f32 -> f32; f16, f16, f16, f16 -> f16",
                               .schema = &kAttrSchema<AttentionAttrs>,
                               .verify = Verify,
                               .infer = Infer,

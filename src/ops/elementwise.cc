@@ -118,8 +118,8 @@ template <class F>
 std::optional<ChannelAffine> AffineBy(const OpView& op, F f) {
   const size_t constant = op.in(0).is_const() ? 0 : 1;
   const TensorView x = op.in(1 - constant);
-  if (x.is_const() || x.dtype() != DataType::FLOAT32 || op.out(0).dtype() != DataType::FLOAT32)
-    return std::nullopt;
+  const bool real = x.dtype() == DataType::FLOAT32 || x.dtype() == DataType::FLOAT16;
+  if (x.is_const() || !real || op.out(0).dtype() != x.dtype()) return std::nullopt;
   const auto c = ChannelConstantOf(op.in(constant), x.shape());
   if (!c) return std::nullopt;
   ChannelAffine a;
@@ -142,6 +142,17 @@ constexpr FoldRule kMultiplyFolds = {.affine = [](const OpView& op) {
   const double scale = op.attrs<ScaleAttrs>().scale;
   return AffineBy(op, [=](double v) { return std::pair(v * scale, 0.0); });
 }};
+// By powers of two, of which quotients and products are the same numbers.
+constexpr FoldRule kDivFolds = {.affine = [](const OpView& op) -> std::optional<ChannelAffine> {
+  if (op.in(0).is_const() || op.attrs<ScaleAttrs>().scale != 1.0f) return std::nullopt;
+  auto a = AffineBy(op, [](double v) { return std::pair(1.0 / v, 0.0); });
+  if (!a) return std::nullopt;
+  for (const double scale : a->scale) {
+    int exponent = 0;
+    if (std::fabs(std::frexp(scale, &exponent)) != 0.5) return std::nullopt;
+  }
+  return a;
+}};
 
 }  // namespace
 
@@ -162,6 +173,7 @@ TIMCL_OPS(elementwise) {
   AddFoldRule(kAdd, &kAddFolds);
   AddFoldRule(kSub, &kSubFolds);
   AddFoldRule(kMultiply, &kMultiplyFolds);
+  AddFoldRule(kDiv, &kDivFolds);
 }
 
 }  // namespace tim::vx::ops

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "compiler/compiled.h"
 #include "compiler/pipeline.h"
 #include "support/host_backend.h"
@@ -46,8 +47,16 @@ struct Parts {
   std::string softmax = "Softmax#3(%6) : f32[?]\n";
   std::string mix = "Matmul#4 \"mix\"(%7, %2) : output f32[?]\n";
   std::string more = "";
+  bool half = false;    // all tensors are float16
+  bool coarse = false;  // inputs are numbers that float16 has
 
   std::string Text() const {
+    std::string text = Float32Text();
+    for (size_t at = 0; half && (at = text.find("f32", at)) != std::string::npos;)
+      text.replace(at, 3, "f16");
+    return text;
+  }
+  std::string Float32Text() const {
     const auto tensor = [&](int64_t rows) {
       return fmt::format("input f32[{},{},{}]\n", depth, rows, heads);
     };
@@ -109,6 +118,9 @@ TEST(FuseAttention, EachPartMayBeMissing) {
   masked.scale = "";
   masked.add = "Add#2(%3, %4) : f32[?]\n";  // the mask comes first
   EXPECT_THAT(After(masked).text, HasSubstr("(%0, %1, %2, %3) {scale=1.0,"));
+  Parts divided;
+  divided.scale = "Div#1(%4, %20) : f32[?]\n";
+  EXPECT_THAT(After(divided).text, HasSubstr("(%0, %1, %2, %3) {scale=4.0,"));
   Parts scaled;
   scaled.mask = scaled.add = "";
   scaled.softmax = "Softmax#3(%5) : f32[?]\n";
@@ -205,10 +217,17 @@ Ran RunOn(const std::vector<RankedBackend>& backends, const Parts& parts, const 
   uint64_t state = 1;
   for (ir::Value& v : g->values()) {
     if (v.role != ir::Role::kInput) continue;
-    auto* data = static_cast<float*>(v.storage->data());
+    auto* floats = static_cast<float*>(v.storage->data());
+    auto* halves = static_cast<uint16_t*>(v.storage->data());
     for (int64_t i = 0; i < v.type.count(); ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth, MMIX
-      data[i] = static_cast<float>(state >> 40) * 0x1p-23f - 1;
+      const float number = parts.coarse ? static_cast<float>(state >> 53) * 0x1p-10f - 1
+                                        : static_cast<float>(state >> 40) * 0x1p-23f - 1;
+      if (parts.half) {
+        halves[i] = base::FloatToHalf(number);
+      } else {
+        floats[i] = number;
+      }
     }
   }
   const Status s = tim::vx::testing::RunGraph(g, Builtin(), backends, options, &ran.report);
@@ -262,6 +281,30 @@ TEST_F(OnDevice, OnAndOffAndTheReferenceAgree) {
           }
         }
       }
+    }
+  }
+}
+
+// Between the products numbers stay float32: the result is that of a float32 graph, rounded once.
+TEST_F(OnDevice, OfHalvesRoundsOnce) {
+  if (!Fuses()) GTEST_SKIP() << "register tiles do not pay here";
+  for (const bool turned : {false, true}) {
+    Parts p;
+    p.coarse = true;
+    p.depth = p.queries = p.keys = 40;
+    p.mask = "input f32[40]";
+    if (turned) p.product = "Matmul#0 \"scores\"(%0, %1) : f32[?]\n";
+    const Ran exact = RunOn({tim::vx::testing::Reference()}, p, With("off"));
+    p.half = true;
+    const Ran on = RunOn(backends_, p, With("on")), off = RunOn(backends_, p, With("off"));
+    EXPECT_THAT(on.placed, HasSubstr("Attention#4 'mix': tiles"));
+    EXPECT_LT(on.report.launches, off.report.launches);
+    ASSERT_EQ(on.result.size(), exact.result.size());
+    ASSERT_EQ(off.result.size(), exact.result.size());
+    for (size_t i = 0; i < exact.result.size(); ++i) {
+      const float wanted = exact.result[i];
+      ASSERT_NEAR(on.result[i], wanted, std::fabs(wanted) * 0x1p-11 + 2e-6) << p.Text() << i;
+      ASSERT_NEAR(off.result[i], wanted, 4e-3) << p.Text() << i;
     }
   }
 }

@@ -285,6 +285,9 @@ TEST(FoldScales, ConstantsByChannel) {
   EXPECT_THAT(After(FoldScales, multiply).text, HasSubstr("%7 = Conv2d#0(%0, "));
   EXPECT_THAT(Constants(FoldScales, multiply),
               ElementsAre(ElementsAre(8, 15), ElementsAre(40, 100)));
+  const std::string div =
+      "%20 = constant f32[1,1,2,1] {0.5, -4}\n" + ConvThen("%7 = Div#1(%6, %20) : output f32[?]\n");
+  EXPECT_THAT(After(FoldScales, div).merged, ElementsAre("Div#1: merged into Conv2d#0"));
   const std::string sub = ConvThen("%7 = Sub#1(%3, %6) : output f32[?]\n", "Conv2d#0(%0, %1)");
   EXPECT_THAT(Constants(FoldScales, sub), ElementsAre(ElementsAre(-2, -3), ElementsAre(4, 5)));
   // One after the other.
@@ -361,6 +364,13 @@ TEST(FoldScales, NotEverywhere) {
                                 ConvThen("%7 = Add#1(%6, %20) : output f32[?]\n"));
   ExpectNothing(FoldScales, "%20 = input f32[1,1,2]\n" +
                                 ConvThen("%7 = Multiply#1(%6, %20) : output f32[?]\n"));
+  // Quotients that no product is; a number by the results.
+  for (const char* divisor : {"3", "0", "inf"}) {
+    ExpectNothing(FoldScales, std::string("%20 = constant f32[1] {") + divisor + "}\n" +
+                                  ConvThen("%7 = Div#1(%6, %20) : output f32[?]\n"));
+  }
+  ExpectNothing(FoldScales,
+                "%20 = constant f32[1] {2}\n" + ConvThen("%7 = Div#1(%20, %6) : output f32[?]\n"));
   ExpectNothing(FoldScales, ConvThen("%7 = Multiply#1(%6, %3) : output f32[?]\n"
                                      "%8 = Relu#2(%6) : output f32[?]\n"));
   std::string output = ConvThen("%7 = Multiply#1(%6, %3) : output f32[?]\n");

@@ -17,6 +17,7 @@
 #include "backends/reference/backend.h"
 #include "compiler/pipeline.h"
 #include "support/ir_builder.h"
+#include "tim/vx/float16.h"
 
 namespace tim::vx::testing {
 
@@ -56,9 +57,10 @@ inline Floats OutputsOf(const ir::Graph& graph) {
   Floats results;
   for (size_t id = 0; id < graph.values().size(); ++id) {
     const ir::Value& v = graph.values()[id];
-    if (v.role != ir::Role::kOutput || v.type.dtype != DataType::FLOAT32) continue;
-    const auto* data = static_cast<const float*>(v.storage->data());
-    results[static_cast<int>(id)].assign(data, data + v.type.count());
+    if (v.role != ir::Role::kOutput) continue;
+    if (v.type.dtype != DataType::FLOAT32 && v.type.dtype != DataType::FLOAT16) continue;
+    const RealValues values(v.storage->data(), v.type.dtype);
+    for (int64_t i = 0; i < v.type.count(); ++i) results[static_cast<int>(id)].push_back(values[i]);
   }
   return results;
 }

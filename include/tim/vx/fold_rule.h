@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tim/vx/float16.h"
 #include "tim/vx/op_def.h"
 
 namespace tim::vx {
@@ -62,7 +63,7 @@ struct FoldRule {
   /// it then computes, bit for bit, what it computed over the tensor with them. (A weight that is
   /// infinite or NaN meets no zeros any more.)
   std::optional<AttrMap> (*with_padding)(const OpView&, const Padding&) = nullptr;
-  /// In float32, by constants.
+  /// In float32 or float16, by constants.
   std::optional<ChannelAffine> (*affine)(const OpView&) = nullptr;
   /// In float32.
   std::optional<ChannelWeights> (*weights)(const OpView&) = nullptr;
@@ -119,15 +120,15 @@ std::optional<AttrMap> WithPads(const OpView& op, const Windows& windows, const 
   return attrs;
 }
 
-/// A float32 constant that has one element, or as many as `x` along one dimension and 1 along the
-/// others: its elements, and that dimension. nullopt for other tensors.
+/// A float32 or float16 constant that has one element, or as many as `x` along one dimension and 1
+/// along the others: its elements, and that dimension. nullopt for other tensors.
 struct ChannelConstant {
   size_t axis = 0;
   std::vector<double> values;
 };
 inline std::optional<ChannelConstant> ChannelConstantOf(const TensorView& t, const Shape& x) {
-  if (!t.present() || !t.is_const() || t.dtype() != DataType::FLOAT32 || t.data() == nullptr ||
-      t.shape().rank() > x.rank())
+  if (!t.present() || !t.is_const() || t.data() == nullptr || t.shape().rank() > x.rank() ||
+      (t.dtype() != DataType::FLOAT32 && t.dtype() != DataType::FLOAT16))
     return std::nullopt;
   ChannelConstant result;
   size_t long_ones = 0;
@@ -136,8 +137,8 @@ inline std::optional<ChannelConstant> ChannelConstantOf(const TensorView& t, con
     if (t.shape()[d] != x[d] || ++long_ones > 1) return std::nullopt;
     result.axis = d;
   }
-  const auto* data = t.data_as<float>();
-  result.values.assign(data, data + t.shape().count());
+  const RealValues values(t.data(), t.dtype());
+  for (int64_t i = 0; i < t.shape().count(); ++i) result.values.push_back(values[i]);
   return result;
 }
 
