@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "tim/vx/op_kit.h"
+#include "tim/vx/lines.h"
 
 namespace tim::vx::ops {
 namespace {
@@ -63,7 +64,38 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                    .local = {64, 1, 1},
                    .float_math = true}};
 }
+
+Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.is_cpu) return refuse("not a CPU");
+  for (const TensorView& t : {op.in(0), op.out(0)}) {
+    if (!IsWide(t)) return refuse("not of a type for vectors: " + t.label());
+  }
+  // The powers' error grows with it.
+  if (!(std::fabs(op.attrs<LrnAttrs>().beta) <= 16)) return refuse("beta is beyond 16");
+  if (op.in(0).shape().count() < 16) return refuse("less than a vector");
+  return KernelOffer{KernelSpec::Epilogue::kLanes};
+}
+Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
+  const auto& a = op.attrs<LrnAttrs>();
+  const auto [outer, n, inner] = LinesOf(op);
+  const int64_t count = outer * n * inner, vectors = DivideUp(count, 16);
+  const int64_t run = 16 * lines::RunOf(request, vectors, 16);
+  return Launches{{.source = "local_response16.cl",
+                   .entry = "local_response16",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"COUNT", count},
+                             {"LENGTH", n * inner},
+                             {"INNER", inner},
+                             {"FRONT", std::min(a.front(), n - 1)},
+                             {"REAR", std::min(a.rear(), n - 1)},
+                             {"RUN", run}},
+                   .reals = {{"ALPHA", a.alpha}, {"BETA", a.beta}, {"BIAS", a.bias}},
+                   .global = Grid(DivideUp(count, run)),
+                   .float_math = true}};
+}
 constexpr KernelCandidate kKernels[] = {
+    {"vectors", AcceptsVectors, Vectors},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
 
 void Cases(CaseMaker& make) {
@@ -81,7 +113,48 @@ void Cases(CaseMaker& make) {
   }
   make.Of(LrnAttrs{5, 1e-4f, 0.75f, 1, 2}).In(F32({4, 3, 9, 2}), -30, 30).Note("as in AlexNet");
   make.Of(LrnAttrs{3, 1, 0.5f, 1, 0}).In(F32({21, 5})).Note("types").EachType();
+  for (int64_t n : {15, 16, 17, 31, 33, 130}) {
+    make.Of(LrnAttrs{5, 0.5f, 0.75f, 1, 0}).In(F32({n})).Note("around a vector");
+    make.Of(LrnAttrs{5, 0.5f, 0.75f, 1, 0}).In(F32({n, 5})).Note("around a vector");
+    make.Of(LrnAttrs{4, 0.5f, 0.75f, 1, 1}).In(F32({n, 6, 2})).Note("around a vector, across");
+  }
+  make.Of(LrnAttrs{3, 0.5f, 0.75f, 1, 0}).In(F32({3, 33})).Note("blocks shorter than a vector");
+  make.Of(LrnAttrs{2, 0.5f, 0.75f, 1, 1}).In(F32({2, 3, 33})).Note("blocks shorter than a vector");
+  make.Of(LrnAttrs{9, 0.5f, 0.75f, 1, 2}).In(F32({11, 7, 5, 3})).Note("beyond both ends");
+  make.Of(LrnAttrs{5, 1e-2f, 0.75f, 1, 1}).In(F32({40, 600})).Note("several work-items");
+  make.Of(LrnAttrs{5, 1e-2f, 0.75f, 1, 0}).In(F32({96, 250})).Note("several work-items");
+  for (float beta : {-1.5f, 0.0f, 0.3f, 2.0f, 6.5f, 16.0f, 17.0f})
+    make.Of(LrnAttrs{3, 0.5f, beta, 0.25f, 1}).In(F32({9, 7, 2})).Note("other powers");
+  for (float beta : {0.1f, 0.7f, 0.9f})
+    make.Of(LrnAttrs{3, 1, beta, 1e-18f, 0}).In(F32({33, 2}), -1e17, 1e17).Note("much energy");
+  for (float beta : {0.6f, 1.5f})
+    make.Of(LrnAttrs{1, 1, beta, 1e-18f, 0}).In(F32({33, 2}), -1e-9, 1e-9).Note("little energy");
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (float beta : {0.0f, 0.5f, 0.6f, 0.75f, 1.0f, 2.0f}) {
+    make.Of(LrnAttrs{3, 0.5f, beta, 0, 0})
+        .In(F32({41, 3}))
+        .Values({0, 0, 0, 0, 1, -2, nan, 3, -1, 2, inf, 1, 2, -inf, 0, 0, 0, -1, 0.5})
+        .Note("zeros, infinities, NaN");
+    make.Of(LrnAttrs{3, -0.5f, beta, -1, 0}).In(F32({41, 3})).Note("energy below zero");
+  }
+  // Each vector has one element, in each of its places, whose power is the library's.
+  for (double odd : {0.0, inf, nan, 1e15}) {
+    make.Of(LrnAttrs{1, 1, 1.25f, 0, 0})
+        .In(F32({272}))
+        .Values({odd, 1, 2, 3, -1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5, 1, 1, 1})
+        .Note("one of sixteen");
+  }
+  make.Of(LrnAttrs{1, 1, 1.5f, 0, 0})
+      .In(F32({16}))
+      .Values({5.2e12, 6e12, -6.5e12})
+      .Note("powers with a reciprocal below 2^-126");
+  make.Of(LrnAttrs{3, 1, 0.6f, 1, 1}).In(F32({21, 5})).Note("types, across").EachType();
   make.Of(LrnAttrs{5, 1e-4f, 0.75f, 1, 2}).In(F32({55, 55, 96, 1})).Note("96 channels").Bench();
+  make.Of(LrnAttrs{5, 1e-4f, 0.75f, 1, 0})
+      .In(F32({96, 55, 55, 1}))
+      .Note("96 channels, fastest")
+      .Bench();
+  make.Of(LrnAttrs{5, 1e-4f, 0.6f, 1, 0}).In(F32({96, 55, 55, 1})).Note("any power").Bench();
 }
 
 constexpr OpDef kLocalResponseNormalization = {.name = "LocalResponseNormalization",
