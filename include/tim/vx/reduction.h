@@ -45,6 +45,9 @@ class Reduction {
   /// Elements that make one result.
   int64_t terms() const { return terms_; }
   int64_t results() const { return x_.count() / terms_; }
+  /// Neighbours that lie side by side in the input: elements of one result, or where these lie
+  /// apart those of as many neighbouring results.
+  int64_t neighbours() const { return groups_.empty() ? 1 : groups_[0].extent; }
   /// The result that element i of the input is a part of.
   int64_t ResultOf(int64_t i) const {
     int64_t to = 0, stride = 1;
@@ -60,10 +63,15 @@ class Reduction {
 
   /// Fills in operand T, sizes, defines and the work-items of a kernel that includes reduce.clh.
   /// `lanes`: elements of one result that it takes at once where they are neighbours.
-  void Launch(const DeviceCaps& caps, int64_t lanes, KernelSpec* spec) const {
+  /// `widest`: results, of neighbours, that a work-item makes on a CPU, where there are as many.
+  void Launch(const DeviceCaps& caps, int64_t lanes, KernelSpec* spec, int64_t widest = 16) const {
     const bool lines = groups_.empty() || groups_[0].reduced;  // neighbours belong to one result
     const int64_t length = lines ? 1 : groups_[0].extent;
-    const int64_t run = lines || !caps.is_cpu ? 1 : length >= 16 ? 16 : length >= 4 ? 4 : 1;
+    const int64_t run = lines || !caps.is_cpu ? 1
+                        : length >= widest    ? widest
+                        : length >= 16        ? 16
+                        : length >= 4         ? 4
+                                              : 1;
     const int64_t across = DivideUp(length, run);
     std::vector<int32_t> table;
     size_t kept = 0, folded = 0;
