@@ -89,7 +89,7 @@ constexpr int64_t kWidest = 256, kQueries = 64;
 Result<KernelOffer> AcceptsTiles(const OpView& op, const KernelRequest& request) {
   const auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
   if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
-  if (request.relaxed && request.caps.dot_product_bf16)
+  if (request.relaxed && request.caps.dot_product_bf16 && op.in(0).dtype() == DataType::FLOAT32)
     return refuse("products of bfloat16 are faster");
   const Extents e = ExtentsOf(op);
   if (!(op.attrs<AttentionAttrs>().beta > 0)) return refuse("beta is not positive");

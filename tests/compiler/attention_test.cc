@@ -324,6 +324,8 @@ TEST_F(OnDevice, ByItselfOnlyWhereItPays) {
   const std::string placed = RunOn(backends_, large, relaxed).placed;
   if (placed.find("bf16") == std::string::npos) GTEST_SKIP() << "no products of bfloat16";
   EXPECT_THAT(placed, ::testing::Not(HasSubstr("Attention")));
+  large.half = large.coarse = true;  // of which there are no such products
+  EXPECT_THAT(RunOn(backends_, large, relaxed).placed, HasSubstr("Attention#4 'mix': tiles"));
 }
 
 TEST_F(OnDevice, WhatFollowsIsFusedIntoIt) {
