@@ -13,7 +13,7 @@
 // PAIRED 1: W is made by matrix_pack8.cl instead, and so is S, int [ceil(N / NR)][NR] in these columns, the sums of their
 //   terms, for each of its matrices. T, for each product z: where X begins, whose term k of row m lies at m * X_M + k * X_K, and
 //   the number of W and S. Zero points: X_ZERO of X without sign, W_ZERO of W; ROW_SUMS 0: W_ZERO is 0. SCALE in place of M8.
-//   N is at least 16.
+//   N is at least 16. INT_BIAS 1: bias, a tensor of N numbers of 32 bits, is added.
 // Global size: ceil(M / MR), ceil(N / NR), PAIRED: products.
 #define NR (16 * NV)
 #define ROWS MR
@@ -52,7 +52,10 @@
 #else
 #define RESULT OUT(Y)
 #endif
-#if PAIRED
+#if PAIRED && INT_BIAS
+#define PARAMETERS IN(X), SCRATCH(W), SCRATCH(S), DATA(T), IN(bias), RESULT, SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT), SIZE(X_M), SIZE(X_K), SIZE(X_ZERO), SIZE(W_ZERO), REAL(SCALE)
+#define ARGUMENTS PASS(X), PASS(W), PASS(S), PASS(T), PASS(bias), PASS(Y), M, N, K, LIMIT, X_M, X_K, X_ZERO, W_ZERO, SCALE
+#elif PAIRED
 #define PARAMETERS IN(X), SCRATCH(W), SCRATCH(S), DATA(T), RESULT, SIZE(M), SIZE(N), SIZE(K), SIZE(LIMIT), SIZE(X_M), SIZE(X_K), SIZE(X_ZERO), SIZE(W_ZERO), REAL(SCALE)
 #define ARGUMENTS PASS(X), PASS(W), PASS(S), PASS(T), PASS(Y), M, N, K, LIMIT, X_M, X_K, X_ZERO, W_ZERO, SCALE
 #elif REAL_BIAS
@@ -179,6 +182,8 @@ TILE_FUNCTION(tile)(PARAMETERS, int row, int group, int z) {
         vstore16(result, 0, lane);
         for (int l = 0; l < N; ++l) STORE(Y, to + l, lane[l]);
       }
+#elif PAIRED && INT_BIAS
+      VSTORE_ACC(Y, to, convert_long16(sum) + convert_long16(vload16(0, bias + n)), m);
 #elif PAIRED
       VSTORE_ACC(Y, to, sum, m);
 #else

@@ -6,6 +6,7 @@
 #define NR (16 * NV)
 #if DOT
 #define TERMS 4
+typedef uint __attribute__((aligned(1))) FN(word_t);
 #else
 #define TERMS 1
 #endif
@@ -29,8 +30,11 @@ TILE_KERNEL(matrix_pack8)(IN(X), DATA(T), SCRATCH(W), SCRATCH(S), SIZE(N), SIZE(
       } else if (inside) {
         for (int l = 0; l < 16; ++l) {
           uint word = 0;
-          for (int t = 0; t < min(K - k, 4); ++t)
-            word |= (uint)(x[l * X_N + k + t] ^ FLIP) << (8 * t);
+          if (k + 4 <= K) {
+            word = *(global const FN(word_t)*)(x + l * X_N + k) ^ FLIP * 0x01010101u;
+          } else {
+            for (int t = 0; t < K - k; ++t) word |= (uint)(x[l * X_N + k + t] ^ FLIP) << (8 * t);
+          }
           ((uint*)&words)[l] = word;
         }
       }

@@ -7,7 +7,7 @@
 //   matrix_pack.cl. 2: rows, B[k][n] at k * B_STEP + n; N >= NR. 3: turned, B[k][n] at
 //   n * B_STEP + k, at most BLOCK_TERMS of them: the work-item makes its panel first.
 // OWN_A, OWN_Y: A, or Y, is memory of the op's own instead of a tensor.
-// bias is padded with zeros as the panels are. T, where BATCHED: for each z where A and B begin.
+// HAS_BIAS 1: bias is padded with zeros as the panels are; 2: a tensor, N numbers. T, where BATCHED: for each z where A and B begin.
 // SPLIT: K goes in blocks of BLOCK terms, for which a panel stays in the second-level cache; ROWS
 //   is then at most BLOCK_ROWS.
 // AHEAD: panels are prefetched. Without this the processor waits for memory half of the time where
@@ -68,7 +68,9 @@
 
 // clang-format off
 TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
-#if HAS_BIAS
+#if HAS_BIAS == 2
+, IN(bias)
+#elif HAS_BIAS
 , DATA(bias)
 #endif
 #if BATCHED
@@ -100,6 +102,16 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
   }
 #endif
 
+#if HAS_BIAS == 2
+  float padded[NR] __attribute__((aligned(64)));
+  for (int l = 0; l < NR; ++l) padded[l] = column + l < N ? LOAD(bias, column + l) : 0.0f;
+#define BIAS(j) *(const float16*)(padded + 16 * (j))
+#elif HAS_BIAS
+#define BIAS(j) vload16(j, bias + column)
+#else
+#define BIAS(j) (float16)(0.0f)
+#endif
+
   // Sums on their way to the next block, or of one tile to Y.
   float sums[(SPLIT ? BLOCK_ROWS : MR) * NR] __attribute__((aligned(64)));
   for (int k0 = 0; k0 < K; k0 += BLOCK) {
@@ -122,13 +134,7 @@ TILE_KERNEL(NAME)(A_PARAMETER, B_PARAMETER
 #pragma unroll
         for (int i = 0; i < MR; ++i)
 #pragma unroll
-          for (int j = 0; j < NV; ++j) {
-#if HAS_BIAS
-            acc[i][j] = vload16(j, bias + own);
-#else
-            acc[i][j] = (float16)(0.0f);
-#endif
-          }
+          for (int j = 0; j < NV; ++j) acc[i][j] = BIAS(j);
       } else {
 #pragma unroll
         for (int i = 0; i < MR; ++i)

@@ -2,7 +2,9 @@
 // tf.keras.layers.Dense.
 #include "tim/vx/ops/fullyconnected.h"
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tim/vx/matrix_product.h"
@@ -80,7 +82,8 @@ MatrixProduct ProductOf(const OpView& op, bool bf16) {
   MatrixProduct p;
   p.m = s.batch, p.n = s.channels, p.k = s.terms;
   p.a_m = s.terms, p.b_n = s.terms;
-  p.weights = true, p.bf16 = bf16;
+  p.weights = op.in(1).data() != nullptr, p.bf16 = bf16;
+  if (weighted_sum::SumsIntegers(op)) p.scale = weighted_sum::Multipliers(op, 1)[0];
   return p;
 }
 std::optional<ChannelWeights> Weights(const OpView& op) {
@@ -104,6 +107,12 @@ template <bool kBf16>
 Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
   return ProductOf(op, kBf16).Launch(op, request);
 }
+Result<KernelOffer> AcceptsDots(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op, false).AcceptsDots(op, request);
+}
+Result<Launches> Dots(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op, false).LaunchDots(op, request);
+}
 
 weighted_sum::Matmul MatmulOf(const OpView& op) {
   const Sizes s = SizesOf(op);
@@ -116,6 +125,21 @@ Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request)
 template <bool kDot>
 Result<Launches> BytesTile(const OpView& op, const KernelRequest& request) {
   return weighted_sum::Bytes<kDot>::MatmulLaunch(op, request, MatmulOf(op));
+}
+// Weights that are computed, or no bytes: packed in each Run.
+template <bool kDot>
+Result<KernelOffer> AcceptsProduct(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op, false).AcceptsBytes(op, request, kDot);
+}
+template <bool kDot>
+Result<Launches> ProductTile(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op, false).LaunchBytes(op, request, kDot);
+}
+Result<KernelOffer> AcceptsShorts(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op, false).AcceptsShorts(op, request);
+}
+Result<Launches> ShortTiles(const OpView& op, const KernelRequest& request) {
+  return ProductOf(op, false).LaunchShorts(op, request);
 }
 
 Result<Launches> General(const OpView& op, const KernelRequest&) {
@@ -138,9 +162,104 @@ Result<Launches> General(const OpView& op, const KernelRequest&) {
 constexpr KernelCandidate kKernels[] = {
     {.name = "tile bf16", .accepts = AcceptsTile<true>, .make = RegisterTile<true>, .bf16 = true},
     {"tile", AcceptsTile<false>, RegisterTile<false>},
+    {"dots", AcceptsDots, Dots},
     {"tile dot", AcceptsBytes<true>, BytesTile<true>},
     {"tile bytes", AcceptsBytes<false>, BytesTile<false>},
+    {"product dot", AcceptsProduct<true>, ProductTile<true>},
+    {"product bytes", AcceptsProduct<false>, ProductTile<false>},
+    {"tile shorts", AcceptsShorts, ShortTiles},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+
+/// Weights and biases that are computed, of several rows, channels and terms around the edges of
+/// vectors, tiles and blocks.
+void ComputedCases(CaseMaker& make) {
+  using namespace cases;
+  auto add = [&](int64_t terms, int64_t batch, int64_t channels, const TensorType& type,
+                 bool has_bias, bool fixed_weights, bool fixed_bias, const std::string& note) {
+    auto shaped = [&](const Shape& shape) { return TensorType{type.dtype, shape, {}}; };
+    CaseBuilder c = make.Of(FullyConnectedAttrs{0, 0});
+    c.In(shaped({terms, batch}), -3, 3);
+    c.Input({shaped({terms, channels}), fixed_weights, -1, 1});
+    if (has_bias) c.Input({shaped({channels}), fixed_bias, -2, 2});
+    c.Out(shaped({})).Note(note);
+  };
+  for (const TensorType& type : {F32(), F16()}) {
+    for (const int64_t batch : {1, 3, 7, 40}) {
+      add(134, batch, 37, type, true, false, false, "computed weights and bias");
+      add(256, batch, 17, type, true, false, true, "computed weights");
+      add(131, batch, 70, type, true, true, false, "computed bias");
+    }
+    for (const int64_t batch : {1, 4, 33})
+      add(1050, batch, 83, type, true, false, false, "computed weights and bias, long sums");
+    add(517, 34, 64, type, false, false, false, "computed weights, no bias");
+    add(37, 35, 5, type, true, false, false, "computed weights, few channels");
+    add(1, 90, 70, type, true, false, false, "computed weights, one term");
+  }
+  for (const int64_t terms : {15, 16, 17, 31, 32, 33})
+    add(terms, 5, 83, F32(), true, false, false, "computed weights and bias, around a vector");
+  add(1050, 130, 83, F32(), true, true, false, "computed bias, long sums");
+  add(1, 90, 70, F32(), true, false, true, "computed weights, one term");
+  for (const int64_t batch : {1, 4, 16, 64}) {
+    for (const TensorType& type : {F32(), F16()}) {
+      make.Of(FullyConnectedAttrs{0, 0})
+          .In({type.dtype, {1024, batch}, {}}, -3, 3)
+          .In({type.dtype, {1024, 1000}, {}}, -1, 1)
+          .In({type.dtype, {1000}, {}}, -1, 1)
+          .Note("computed weights")
+          .Bench();
+    }
+  }
+}
+
+/// The same of integers, and weights of 16 bits.
+void ComputedIntegerCases(CaseMaker& make) {
+  using namespace cases;
+  constexpr DataType kNone = DataType::UNKNOWN, kInt = DataType::INT32, kLong = DataType::INT64;
+  auto add = [&](int64_t terms, int64_t batch, int64_t channels, const TensorType& x,
+                 const TensorType& w, DataType bias, bool fixed, const std::string& note) {
+    // Results that neither vanish nor all saturate.
+    const float unit = x.dtype == DataType::INT16 ? 0.0003f : 0.03f;
+    CaseBuilder c = make.Of(FullyConnectedAttrs{0, 0});
+    c.In({x.dtype, {terms, batch}, x.quant}, -3, 3);
+    c.Input({{w.dtype, {terms, channels}, w.quant}, fixed, -1, 1});
+    const double reach = x.dtype == DataType::INT16 ? 3e7 : 3000;
+    if (bias != kNone) c.In(Plain(bias, {channels}), -reach, reach);
+    c.Out(Affine(x.dtype, {}, unit * std::sqrt(static_cast<float>(terms)), 3)).Note(note);
+  };
+  const TensorType x8 = Affine(DataType::UINT8, {}, 0.026f, 121),
+                   xi8 = Affine(DataType::INT8, {}, 0.027f, -9),
+                   w8 = Affine(DataType::UINT8, {}, 0.009f, 112),
+                   wi8 = Affine(DataType::INT8, {}, 0.008f, 0),
+                   x16 = Affine(DataType::INT16, {}, 0.0001f, 401),
+                   w16 = Affine(DataType::INT16, {}, 0.00004f, -33);
+  for (const int64_t batch : {1, 3, 40}) {
+    for (const DataType bias : {kNone, kInt}) {
+      add(70, batch, 37, x8, w8, bias, false, "u8, computed weights");
+      add(130, batch, 17, xi8, wi8, bias, false, "i8, computed weights");
+      add(1050, batch, 70, xi8, w8, bias, false, "i8 by u8, computed weights, long sums");
+      add(70, batch, 37, x16, w16, bias, false, "i16, computed weights");
+      add(70, batch, 16, x16, w8, bias, false, "i16 by u8, computed weights");
+    }
+    add(1050, batch, 70, x16, w16, kLong, true, "i16, constant weights, long sums");
+    add(70, batch, 37, x16, w16, kNone, true, "i16, constant weights");
+  }
+  make.Of(FullyConnectedAttrs{0, 0})
+      .In(Affine(DataType::INT8, {130, 9}, 0.027f, -9))
+      .In(Affine(DataType::INT8, {130, 21}, 0.008f, 0))
+      .In(Plain(kInt, {21}))
+      .Values({-2147483648.0, 2147483647.0, 5})
+      .Out(Affine(DataType::INT8, {}, 4000.0f, 3))
+      .Note("i8, computed weights, biases at the limits");
+  for (const auto& [x, w] : {std::pair{x8, wi8}, std::pair{x16, w16}}) {
+    make.Of(FullyConnectedAttrs{0, 0})
+        .In({x.dtype, {1024, 64}, x.quant}, -3, 3)
+        .In({w.dtype, {1024, 1000}, w.quant}, -1, 1)
+        .In(Plain(kInt, {1000}), -3000, 3000)
+        .Out(Affine(x.dtype, {}, x.dtype == DataType::INT16 ? 0.01f : 1.0f, 3))
+        .Note("computed weights")
+        .Bench();
+  }
+}
 
 void Cases(CaseMaker& make) {
   auto form = [](const FullyConnectedAttrs& a, const Shape& x, const Shape& w, const char* note,
@@ -166,6 +285,8 @@ void Cases(CaseMaker& make) {
   weighted_sum::WideSumCase(make, form({0, 21}, {1100, 9}, {1100, 21}, "sums beyond 32 bits"));
   weighted_sum::TypeCases(make, forms[2]);
   weighted_sum::TypeCases(make, forms[6], /*brief=*/true);
+  ComputedCases(make);
+  ComputedIntegerCases(make);
   for (int64_t batch : {1, 64}) {
     const auto f = form({0, 1000}, {1024, batch}, {1024, 1000}, "1024 to 1000");
     weighted_sum::BenchCase(make, f);

@@ -233,6 +233,12 @@ template <bool kBf16>
 Result<Launches> RegisterTile(const OpView& op, const KernelRequest& request) {
   return WholeProductOf(op, kBf16).Launch(op, request);
 }
+Result<KernelOffer> AcceptsDots(const OpView& op, const KernelRequest& request) {
+  return CountedProductOf(op, false).AcceptsDots(op, request);
+}
+Result<Launches> Dots(const OpView& op, const KernelRequest& request) {
+  return WholeProductOf(op, false).LaunchDots(op, request);
+}
 template <bool kDot>
 Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request) {
   return CountedProductOf(op, false).AcceptsBytes(op, request, kDot);
@@ -241,13 +247,91 @@ template <bool kDot>
 Result<Launches> ByteTiles(const OpView& op, const KernelRequest& request) {
   return WholeProductOf(op, false).LaunchBytes(op, request, kDot);
 }
+Result<KernelOffer> AcceptsShorts(const OpView& op, const KernelRequest& request) {
+  return CountedProductOf(op, false).AcceptsShorts(op, request);
+}
+Result<Launches> ShortTiles(const OpView& op, const KernelRequest& request) {
+  return WholeProductOf(op, false).LaunchShorts(op, request);
+}
 
 constexpr KernelCandidate kKernels[] = {
     {.name = "tile bf16", .accepts = AcceptsTile<true>, .make = RegisterTile<true>, .bf16 = true},
     {"tile", AcceptsTile<false>, RegisterTile<false>},
+    {"dots", AcceptsDots, Dots},
     {"tile dot", AcceptsBytes<true>, ByteTiles<true>},
     {"tile bytes", AcceptsBytes<false>, ByteTiles<false>},
+    {"tile shorts", AcceptsShorts, ShortTiles},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}}};
+
+/// Products of 16 bits: sums beyond 32 bits and beyond what float has, elements at their limits.
+void ShortCases(CaseMaker& make) {
+  using namespace cases;
+  auto i16 = [](const Shape& shape, int32_t zero) {
+    return Affine(DataType::INT16, shape, 0.0002f, zero);
+  };
+  for (const bool turn_a : {false, true}) {
+    for (const bool turn_b : {false, true}) {
+      auto a = [&](int64_t k, int64_t m) { return turn_a ? Shape{m, k} : Shape{k, m}; };
+      auto b = [&](int64_t n, int64_t k) { return turn_b ? Shape{k, n} : Shape{n, k}; };
+      const MatmulAttrs attrs = {turn_a, turn_b};
+      make.Of(attrs)
+          .In(i16(a(37, 41), 401), -6, 6)
+          .In(i16(b(53, 37), -77), -6, 6)
+          .Out(Affine(DataType::INT16, {}, 0.003f, -9))
+          .Note("i16, ragged tiles");
+      make.Of(attrs)
+          .In(i16(a(19, 17), 32767), -13, 0)
+          .In(I8(b(33, 19)))
+          .Out(F32())
+          .Note("i16 by i8, a zero point at the limit");
+      make.Of(attrs)
+          .In(U8(a(300, 5)))
+          .In(i16(b(16, 300), -32768), 0, 13)
+          .Out(F16())
+          .Note("u8 by i16, a zero point at the limit");
+      make.Of(attrs)
+          .In(i16(a(1050, 15), 0))
+          .Values({-6.5536, -6.5534, 6.5534, -6.5536})
+          .In(i16(b(31, 1050), 0))
+          .Values({-6.5536, 6.5534, -6.5536})
+          .Out(Affine(DataType::INT16, {}, 0.9f, 0))
+          .Note("i16, numbers at the limits, long sums");
+      make.Of(attrs)
+          .In(i16(a(1050, 15), 0))
+          .Values({6.5534, -6.5534})
+          .In(i16(b(31, 1050), 0))
+          .Values({6.5534, 6.5532})
+          .Out(Affine(DataType::INT16, {}, 0.00005f, 0))
+          .Note("i16, long sums that cancel");
+    }
+  }
+  make.Of(MatmulAttrs{})
+      .In(i16({25000, 8}, 0))
+      .Values({-6.5536})
+      .In(Affine(DataType::INT8, {7, 25000}, 0.01f, 0))
+      .Values({-1.28, -1.27})
+      .Out(F32())
+      .Note("i16 by i8, sums far beyond 32 bits");
+  for (const int64_t m : {8, 16, 24, 25}) {
+    make.Of(MatmulAttrs{false, true})
+        .In(i16({32, m, 3, 1}, 5))
+        .In(i16({32, m + 7, 1, 2}, 0))
+        .Out(Affine(DataType::INT16, {}, 0.003f, 0))
+        .Note("i16, broadcast both ways");
+  }
+  make.Of(MatmulAttrs{})
+      .In(i16({512, 512}, 0))
+      .In(i16({512, 512}, 0))
+      .Out(Affine(DataType::INT16, {}, 0.01f, 0))
+      .Note("512, i16")
+      .Bench();
+  make.Of(MatmulAttrs{false, true})
+      .In(i16({64, 128, 12}, 0))
+      .In(I8({64, 128, 12}))
+      .Out(Affine(DataType::INT16, {}, 0.01f, 0))
+      .Note("scores of attention, i16 by i8")
+      .Bench();
+}
 
 void Cases(CaseMaker& make) {
   using namespace cases;
@@ -291,6 +375,7 @@ void Cases(CaseMaker& make) {
       make.Of(attrs).In(I32(a(5, 3)), -9, 9).In(I32(b(18, 5)), -9, 9).Note("whole numbers");
     }
   }
+  ShortCases(make);
   make.Of(MatmulAttrs{true, true}).In(F32({7})).In(F32({7, 3})).Out(F32({3})).Note("turned row");
   make.Of(MatmulAttrs{}).In(F32({7})).In(F32({3, 7})).Note("a row");
   make.Of(MatmulAttrs{}).In(F32({7, 3})).In(F32({7})).Note("a column");
@@ -335,6 +420,17 @@ void Cases(CaseMaker& make) {
       .Values({2147483647, -5, 7})
       .Note("saturating");
   make.Of(MatmulAttrs{}).In(F32({9, 5})).In(F32({21, 9})).Note("types").EachType();
+  for (const int64_t rows : {1, 3, 6, 31}) {
+    const MatmulAttrs turned = {false, true};
+    make.Of(turned).In(F32({67, rows})).In(F32({67, 83})).Note("turned, few rows");
+    make.Of(turned).In(F16({67, rows})).In(F16({67, 83})).Note("turned, few rows, f16");
+    make.Of(turned).In(F32({64, rows, 3, 1})).In(F32({64, 35, 1, 2})).Note("turned, batches");
+  }
+  for (const int64_t terms : {15, 16, 31, 32, 33}) {
+    make.Of(MatmulAttrs{false, true}).In(F32({terms, 2})).In(F32({terms, 150})).Note("turned");
+  }
+  make.Of(MatmulAttrs{}).In(F32({70, 80})).In(F32({70})).Note("a column, from 80 rows");
+  make.Of(MatmulAttrs{false, true}).In(F32({70, 80})).In(F32({70, 7})).Note("turned, few columns");
   make.Of(MatmulAttrs{}).In(F32({512, 256})).In(F32({512, 512})).Note("512").Bench();
   make.Of(MatmulAttrs{}).In(F16({512, 512})).In(F16({512, 512})).Note("512, f16").Bench();
   make.Of(MatmulAttrs{})
@@ -359,6 +455,11 @@ void Cases(CaseMaker& make) {
       .In(F32({64, 128, 12}))
       .In(F32({64, 128, 12}))
       .Note("scores of attention")
+      .Bench();
+  make.Of(MatmulAttrs{false, true})
+      .In(F32({64, 1, 12}))
+      .In(F32({64, 1024, 12}))
+      .Note("scores of one row")
       .Bench();
   make.Of(MatmulAttrs{})
       .In(F32({128, 128, 12}))

@@ -15,6 +15,8 @@ using std::to_string;
 
 // What matrix_product.cl has room for.
 constexpr int64_t kBlockTerms = 512, kBlockRows = 128;
+// ROWS of matrix_dot.cl.
+constexpr int64_t kRowsOfDots = 32;
 // Terms of a panel that stay in the second-level cache beside what they meet.
 constexpr int64_t kTermsInCache = 1024;
 // Elements of a matrix that stays there as a whole.
@@ -99,6 +101,16 @@ bool PacksA(const MatrixProduct& p, const OpView& op) {
 /// Few rows use a weight so seldom that reading half as much pays for converting it each time.
 bool KeepsHalf(const MatrixProduct& p, const OpView& op) {
   return p.weights && p.m <= 4 && IsHalf(op.in(1));
+}
+
+/// For each batch where its matrices begin.
+Operand StartsOf(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  std::vector<int32_t> table;
+  for (size_t z = 0; z < a.size(); ++z) {
+    table.push_back(static_cast<int32_t>(a[z]));
+    table.push_back(static_cast<int32_t>(b[z]));
+  }
+  return Data(table, "T", "int");
 }
 
 /// Packs the matrices of an input that begin at `starts`; sets where each begins then.
@@ -191,9 +203,6 @@ Result<KernelOffer> MatrixProduct::Accepts(const OpView& op, const KernelRequest
       return refuse((bf16 ? "only f32, not " : "only f32 and f16, not ") + t.label());
   }
   if (weights) {
-    if (op.in(1).data() == nullptr) return refuse("the weights are not constant");
-    const TensorView bias = op.in(2);
-    if (bias.present() && bias.data() == nullptr) return refuse("the bias is not constant");
     if (k * n < 1024) return refuse("too small to be worth packing");
   } else {
     if (n < 16) return refuse(to_string(n) + " columns are less than one vector");
@@ -249,17 +258,13 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
     default:
       spec.operands.push_back(In(1, "B"));
   }
-  const bool has_bias = weights && op.in(2).present();
-  if (has_bias) spec.operands.push_back(Packed(op.in(2), n, 1, width, "bias"));
+  // A computed bias is read as it is, without padding.
+  const TensorView bias = op.in(2);
+  const int form_of_bias = !bias.present() ? 0 : bias.data() != nullptr ? 1 : 2;
+  if (form_of_bias != 0)
+    spec.operands.push_back(form_of_bias == 1 ? Packed(bias, n, 1, width, "bias") : In(2, "bias"));
   const bool batched = batches > 1;
-  if (batched) {
-    std::vector<int32_t> table;
-    for (size_t z = 0; z < a0.size(); ++z) {
-      table.push_back(static_cast<int32_t>(a0[z]));
-      table.push_back(static_cast<int32_t>(b0[z]));
-    }
-    spec.operands.push_back(Data(table, "T", "int"));
-  }
+  if (batched) spec.operands.push_back(StartsOf(a0, b0));
   spec.operands.push_back(Out(0, "Y"));
   spec.sizes = {{"M", m},
                 {"N", n},
@@ -269,18 +274,58 @@ Result<Launches> MatrixProduct::Launch(const OpView& op, const KernelRequest& re
                 {"A_M", made_a ? steps : a_m},
                 {"A_K", made_a ? 1 : a_k},
                 {"B_STEP", b_n == 1 ? b_k : b_n}};
-  spec.defines = {{"MR", tile.rows},      {"NV", tile.vectors},
-                  {"A_FORM", pack_a},     {"B_FORM", static_cast<int>(form)},
-                  {"HAS_BIAS", has_bias}, {"BATCHED", batched},
-                  {"SPLIT", blocks > 1},  {"AHEAD", form != B::kTurned && m > tile.rows},
-                  {"BF16", bf16},         {"HALF_PANELS", keeps_half},
-                  {"OWN_A", made_a},      {"COLUMNS_FIRST", columns_first}};
+  spec.defines = {{"MR", tile.rows},
+                  {"NV", tile.vectors},
+                  {"A_FORM", pack_a},
+                  {"B_FORM", static_cast<int>(form)},
+                  {"HAS_BIAS", form_of_bias},
+                  {"BATCHED", batched},
+                  {"SPLIT", blocks > 1},
+                  {"AHEAD", form != B::kTurned && m > tile.rows},
+                  {"BF16", bf16},
+                  {"HALF_PANELS", keeps_half},
+                  {"OWN_A", made_a},
+                  {"COLUMNS_FIRST", columns_first}};
   spec.dims = 3;
   spec.global = columns_first ? Grid(panels, DivideUp(m, rows), batches)
                               : Grid(DivideUp(m, rows), panels, batches);
   spec.flops = 2.0 * static_cast<double>(m * n) * static_cast<double>(k * batches);
   launches.push_back(std::move(spec));
   return launches;
+}
+
+Result<KernelOffer> MatrixProduct::AcceptsDots(const OpView& op,
+                                               const KernelRequest& request) const {
+  auto refuse = [](const std::string& why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  for (const TensorView& t : {op.in(0), op.in(1), op.in(2), op.out(0)}) {
+    if (t.present() && t.dtype() != DataType::FLOAT32 && !IsHalf(t))
+      return refuse("only f32 and f16, not " + t.label());
+  }
+  if (a_k != 1 || b_k != 1) return refuse("the terms of a sum do not lie side by side");
+  if (k < 16) return refuse("sums of less than 16 terms");
+  if (m * n * k < 4096) return refuse("too small to be worth a tile");
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kVector, .stores_once = true};
+}
+
+Result<Launches> MatrixProduct::LaunchDots(const OpView& op, const KernelRequest& request) const {
+  const int64_t rows = m == 1 ? 1 : request.caps.few_registers() ? 2 : 4;
+  const int64_t together = rows == 2 ? 2 : 4;  // lines of B
+  const auto batches = static_cast<int64_t>(a.size());
+  const bool batched = batches > 1, has_bias = op.in(2).present();
+  KernelSpec spec;
+  spec.source = "matrix_dot.cl";
+  spec.entry = "matrix_dot";
+  spec.operands = {In(0, "A"), In(1, "B")};
+  if (has_bias) spec.operands.push_back(In(2, "bias"));
+  if (batched) spec.operands.push_back(StartsOf(a, b));
+  spec.operands.push_back(Out(0, "Y"));
+  spec.sizes = {{"M", m}, {"N", n}, {"K", k}, {"A_M", a_m}, {"B_N", b_n}};
+  spec.defines = {{"MR", rows}, {"NB", together}, {"HAS_BIAS", has_bias}, {"BATCHED", batched}};
+  spec.dims = 3;
+  spec.global = Grid(DivideUp(n, 16), DivideUp(m, kRowsOfDots), batches);
+  spec.flops = 2.0 * static_cast<double>(m * n) * static_cast<double>(k * batches);
+  return Launches{spec};
 }
 
 }  // namespace tim::vx

@@ -46,12 +46,16 @@ Result<KernelOffer> MatrixProduct::AcceptsBytes(const OpView& op, const KernelRe
   const TensorView y = op.out(0);
   if (!IsByte(y.type()) && y.dtype() != DataType::FLOAT32)
     return refuse("only i8 and u8 with one scale and f32, not " + y.label());
+  const TensorView bias = op.in(2);
+  if (bias.present() && bias.dtype() != DataType::INT32)
+    return refuse("only a bias of i32, not " + bias.label());
   if (n < 16) return refuse(to_string(n) + " columns are less than one vector");
   if (m < 4) return refuse(to_string(m) + " rows do not repay packing B");
   if (m * n * k < 4096) return refuse("too small to be worth a tile");
   if (k > kMostTerms) return refuse("sums of more than " + to_string(kMostTerms) + " terms");
   // Scaled sums are converted to 32 bits before they are limited to 8.
-  const double reach = static_cast<double>(k) * 255 * 255 * std::abs(scale);
+  const double of_bias = bias.present() ? 0x1p31 : 0;
+  const double reach = (static_cast<double>(k) * 255 * 255 + of_bias) * std::abs(scale);
   if (IsByte(y.type()) && !(reach < 1e9))
     return refuse("results may leave 32 bits before they are limited");
   const auto tile = ByteTile::Of(m, n, request.caps);
@@ -92,7 +96,10 @@ Result<Launches> MatrixProduct::LaunchBytes(const OpView& op, const KernelReques
   KernelSpec product;
   product.source = "matmul8.cl";
   product.entry = "matmul8";
-  product.operands = {In(0, "X"), packed, sums, Data(table, "T", "int"), Out(0, "Y")};
+  product.operands = {In(0, "X"), packed, sums, Data(table, "T", "int")};
+  const bool has_bias = op.in(2).present();
+  if (has_bias) product.operands.push_back(In(2, "bias"));
+  product.operands.push_back(Out(0, "Y"));
   // Without dot product, sums are those of floats: they move before they reach 2^24.
   constexpr int64_t kLimit = (int64_t{1} << 24) / (255 * 128);
   product.sizes = {{"M", m},
@@ -105,9 +112,10 @@ Result<Launches> MatrixProduct::LaunchBytes(const OpView& op, const KernelReques
                    {"W_ZERO", zero}};
   product.reals = {{"SCALE", scale}};
   product.defines = {
-      {"DOT", dot},     {"PAIRED", 1},           {"SHORTS", 0},
-      {"WIDE", 0},      {"MR", tile.rows},       {"NV", tile.vectors},
-      {"REAL_BIAS", 0}, {"ROW_SUMS", zero != 0}, {"FLIP", FlipOf(op.in(0), DataType::UINT8)}};
+      {"DOT", dot},          {"PAIRED", 1},           {"SHORTS", 0},
+      {"WIDE", 0},           {"MR", tile.rows},       {"NV", tile.vectors},
+      {"REAL_BIAS", 0},      {"ROW_SUMS", zero != 0}, {"FLIP", FlipOf(op.in(0), DataType::UINT8)},
+      {"INT_BIAS", has_bias}};
   product.dims = 3;
   product.global = Grid(DivideUp(m, tile.rows), groups, static_cast<int64_t>(a.size()));
   product.flops =

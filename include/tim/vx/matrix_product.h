@@ -55,19 +55,19 @@ struct Distinct {
   std::vector<int64_t> values, index;
 };
 
-/// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n]: input 0 times input 1 into output 0.
-/// A[m][k] lies at m * a_m + k * a_k, one of which is 1, and B[k][n] at k * b_k + n * b_n likewise.
+/// Y[z][m][n] = sum over k of A[z][m][k] * B[z][k][n]: input 0 times input 1 into output 0. Input
+/// 2, where there is one, has n numbers that are added to every row. A[m][k] lies at m * a_m + k *
+/// a_k, one of which is 1, and B[k][n] at k * b_k + n * b_n likewise.
 struct MatrixProduct {
   int64_t m = 1, n = 1, k = 1;
   int64_t a_m = 1, a_k = 1, b_k = 1, b_n = 1;
   /// The first elements of A and B for each z.
   std::vector<int64_t> a = {0}, b = {0};
-  /// Input 1 is constant and packed at Compile(), and so is input 2, where there is one: n numbers
-  /// that are added to every row.
+  /// Input 1 is constant and packed at Compile(); b_k is 1, and b_n is k.
   bool weights = false;
   /// The factors are rounded to bfloat16 (KernelCandidate::bf16).
   bool bf16 = false;
-  /// Of bytes: what one unit of a sum stands for in the result.
+  /// Of integers: what one unit of a sum stands for in the result.
   float scale = 1;
 
   /// kUnsupported with the reason why register tiles cannot or should not take it. Of `a` and `b`
@@ -75,12 +75,20 @@ struct MatrixProduct {
   TIMCL_API Result<KernelOffer> Accepts(const OpView& op, const KernelRequest& request) const;
   TIMCL_API Result<Launches> Launch(const OpView& op, const KernelRequest& request) const;
 
+  /// The same where the terms of a column of B are neighbours, and too few rows of A meet them to
+  /// repay turning B: as dot products (matrix_dot.cl).
+  TIMCL_API Result<KernelOffer> AcceptsDots(const OpView& op, const KernelRequest& request) const;
+  TIMCL_API Result<Launches> LaunchDots(const OpView& op, const KernelRequest& request) const;
+
   /// The same of two quantized tensors of bytes with one scale each, without weights, exact
   /// (matmul8.cl). `dot`: by instructions of AVX-512 VNNI.
   TIMCL_API Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request,
                                              bool dot) const;
   TIMCL_API Result<Launches> LaunchBytes(const OpView& op, const KernelRequest& request,
                                          bool dot) const;
+  /// The same of up to 16 bits (matmul16.cl).
+  TIMCL_API Result<KernelOffer> AcceptsShorts(const OpView& op, const KernelRequest& request) const;
+  TIMCL_API Result<Launches> LaunchShorts(const OpView& op, const KernelRequest& request) const;
 };
 
 }  // namespace tim::vx
