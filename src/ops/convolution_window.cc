@@ -395,6 +395,12 @@ Result<Launches> WindowLaunch(const OpView& op, const KernelRequest& request,
 
 namespace {
 
+bool HasShortZero(const OpView& op) {
+  return IsShort(op.in(0).type()) && op.in(0).type().zero_point() != 0;
+}
+/// Minus a zero point, cells of 16 bits reach as far as those of 17.
+int64_t SpreadOf(const OpView& op) { return HasShortZero(op) ? 2 : 1; }
+
 /// Sums of products with weights of 8 bits, minus all zero points.
 struct ByteTerms {
   ByteTerms(const OpView& op, const Convolution& c, bool dot)
@@ -406,7 +412,7 @@ struct ByteTerms {
     if (channels.wide()) terms.sums = kWideSums;
     // MOVES of tile8.clh.
     if (shorts ? channels.wide() : !dot)
-      terms.limit = LimitOf(op, channels, weights.Fit() ? 128 : 255);
+      terms.limit = LimitOf(op, channels, (weights.Fit() ? 128 : 255) * SpreadOf(op));
   }
   Weights weights;
   Channels channels;
@@ -421,12 +427,12 @@ Result<KernelOffer> Bytes<kDot>::AcceptsWindow(const OpView& op, const KernelReq
                                                const Convolution& c) {
   TIMCL_TRY(CheckBytes(op, request, c.out_channels, c.used * TapsOf(c), kDot,
                        {.shorts = true, .any_weights = true}));
-  if (IsShort(op.in(0).type()) && op.in(0).type().zero_point() != 0)
-    return Refuse("a zero point of 16 bits");
+  if (kDot && HasShortZero(op))
+    return Refuse("numbers of 16 bits minus a zero point need not fit 16 bits");
   // As if sums were as large as can be; only where that fails all weights are looked at.
-  constexpr Terms kWorst = {kDot ? 2 : 1, std::numeric_limits<int32_t>::max() / (32768 * 255),
-                            kWideSums};
-  if (!CheckWindow(op, request, c, kWorst).ok())
+  const int64_t limit = std::numeric_limits<int32_t>::max() / (32768 * 255 * SpreadOf(op));
+  const Terms worst = {kDot ? 2 : 1, limit, kWideSums};
+  if (!CheckWindow(op, request, c, worst).ok())
     TIMCL_TRY(CheckWindow(op, request, c, ByteTerms(op, c, kDot).terms));
   return KernelOffer{.epilogue = KernelSpec::Epilogue::kLanes, .stores_once = true};
 }

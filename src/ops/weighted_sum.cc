@@ -265,8 +265,12 @@ void WindowCases(CaseMaker& make, const CaseForm& f) {
           f.note);
   const auto terms = static_cast<double>(f.w.count() / f.channels);
   const auto scale = static_cast<float>(0.0003 * std::sqrt(terms));
-  AddCase(make, f, XI16(), ByChannel(DataType::INT8, f), Affine(DataType::INT16, {}, scale, 9),
-          true, DataType::INT64, f.note);
+  const TensorType by_channel = ByChannel(DataType::INT8, f);
+  const TensorType y16 = Affine(DataType::INT16, {}, scale, 9);
+  AddCase(make, f, XI16(), by_channel, y16, true, DataType::INT64, f.note);
+  // Minus their zero point, cells have 17 bits.
+  AddCase(make, f, Affine(DataType::INT16, {}, 0.00005f, -32768), by_channel, y16, true,
+          DataType::INT64, f.note);
 }
 
 void FormCases(CaseMaker& make, const CaseForm& f) {
@@ -287,12 +291,15 @@ void StorageCases(CaseMaker& make, const CaseForm& f) {
 
 void WideSumCase(CaseMaker& make, const CaseForm& f) {
   const auto terms = static_cast<float>(f.w.count() / f.channels);
-  make.Of(f.attrs)
-      .In(Affine(DataType::INT16, f.x, 0.0001f, 0), 3.1, 3.27)
-      .Const(Affine(DataType::INT8, f.w, 0.0075f, 0), 0.9, 0.95)
-      .Const(Plain(DataType::INT64, {f.channels}), -3000, 3000)
-      .Out(Affine(DataType::INT16, f.declared, terms * 0.0001f, 0))
-      .Note(f.note);
+  for (const int32_t zero : {0, -32768}) {
+    const double most = 0.0001 * (32767 - zero);
+    make.Of(f.attrs)
+        .In(Affine(DataType::INT16, f.x, 0.0001f, zero), 0.95 * most, most)
+        .Const(Affine(DataType::INT8, f.w, 0.0075f, 0), 0.9, 0.95)
+        .Const(Plain(DataType::INT64, {f.channels}), -3000, 3000)
+        .Out(Affine(DataType::INT16, f.declared, terms * (zero == 0 ? 0.0001f : 0.0002f), 0))
+        .Note(f.note);
+  }
 }
 
 void TypeCases(CaseMaker& make, const CaseForm& f, bool brief) {

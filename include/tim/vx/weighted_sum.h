@@ -128,7 +128,8 @@ TIMCL_API void WindowCases(CaseMaker& make, const CaseForm& form);
 TIMCL_API void TypeCases(CaseMaker& make, const CaseForm& form, bool brief = false);
 /// A case of that form in float16, one of int16 with an int8 weight per channel.
 TIMCL_API void StorageCases(CaseMaker& make, const CaseForm& form);
-/// One of int16 and int8 whose sums are as large as can be: beyond 32 bits from 520 terms on.
+/// Two of int16 and int8 whose sums are as large as can be: beyond 32 bits from 520 terms on, with
+/// a zero point from 260.
 TIMCL_API void WideSumCase(CaseMaker& make, const CaseForm& form);
 /// The types of StorageCases for the benchmarks.
 TIMCL_API void StorageBenchCases(CaseMaker& make, const CaseForm& form);
