@@ -2,6 +2,7 @@
 // AveragePool-11, LpPool-11; NNAPI AVERAGE_POOL_2D (AVG_ANDROID).
 #include "tim/vx/ops/pool2d.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "tim/vx/pooling.h"
@@ -69,6 +70,106 @@ Result<Launches> General(const OpView& op, const KernelRequest& request) {
                    .local = {64, 1, 1},
                    .float_math = true,
                    .flops = static_cast<double>(count) * static_cast<double>(wx.size * wy.size)}};
+}
+
+/// Whole vectors of results of a plain tensor. What pool_rows.cl has room for in private memory:
+constexpr int64_t kCells = 8192, kResults = 1024;
+/// Of other strides than 1 and 2 all positions are computed, so large ones would cost more than
+/// they save.
+constexpr int64_t kMaxStride = 16;
+struct RowsPlan {
+  int64_t step, parts, part, run, block, pitch;
+};
+/// No parts: a window is too large.
+RowsPlan PlanRows(const OpView& op, const KernelRequest& request) {
+  const pooling::Pool pool = PoolOf(op);
+  const Window &wx = pool.axes[0], &wy = pool.axes[1];
+  const bool most = pool.type == PoolType::MAX;
+  const int64_t ow = wx.out(pool.round), lines = op.out(0).shape().count() / ow;
+  RowsPlan p = {};
+  p.step = wx.stride <= 2 ? wx.stride : 0;
+  const int64_t spread = std::max<int64_t>(p.step, 1), apart = p.step > 0 ? 1 : wx.stride;
+  const int64_t rows = most ? 1 : wy.size;
+  // Positions that a row has room for, in whole vectors, besides what the last taps read.
+  const int64_t room = (kCells / rows / 16 * 16 - wx.size) / (16 * spread) * 16;
+  if (room < 16) return p;
+  p.part = std::min({ow, kResults, (room - 1) / apart + 1});
+  p.parts = DivideUp(ow, p.part);
+  const int64_t positions = (p.part - 1) * apart + 1;
+  p.pitch = DivideUp(DivideUp(positions, 16) * 16 * spread + wx.size, 16) * 16;
+  const int64_t fair = DivideUp(lines, 4 * static_cast<int64_t>(request.caps.compute_units));
+  p.run = p.parts > 1 ? 1 : std::max<int64_t>(std::min(kResults / ow, fair), 1);
+  // Half of the room stays in the first-level cache with the input and the results.
+  const int64_t fit = std::max(kCells / 2 / p.pitch, rows);
+  p.block = most ? fit : wy.stride > wy.size ? 1 : (fit - wy.size) / wy.stride + 1;
+  return p;
+}
+Result<KernelOffer> AcceptsRows(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  if (!IsWide(op.in(0)) || !IsWide(op.out(0))) return refuse("not of types for vectors");
+  const pooling::Pool pool = PoolOf(op);
+  if (pool.axes[0].stride > kMaxStride) return refuse("a stride beyond 16");
+  if (PlanRows(op, request).parts == 0) return refuse("a window too large for private memory");
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kLanes, .stores_once = true};
+}
+Result<Launches> Rows(const OpView& op, const KernelRequest& request) {
+  const pooling::Pool pool = PoolOf(op);
+  const Window &wx = pool.axes[0], &wy = pool.axes[1];
+  const RowsPlan p = PlanRows(op, request);
+  const int64_t count = op.out(0).shape().count(), ow = wx.out(pool.round), lines = count / ow;
+  return Launches{{.source = "pool_rows.cl",
+                   .entry = "pool_rows",
+                   .operands = {In(0, "X"), Out(0, "Y")},
+                   .sizes = {{"IW", wx.in},
+                             {"IH", wy.in},
+                             {"KW", wx.size},
+                             {"KH", wy.size},
+                             {"OW", ow},
+                             {"OH", wy.out(pool.round)},
+                             {"STRIDE_X", wx.stride},
+                             {"STRIDE_Y", wy.stride},
+                             {"LEFT", wx.front},
+                             {"TOP", wy.front},
+                             {"PARTS", p.parts},
+                             {"PART", p.part},
+                             {"LINES", lines},
+                             {"RUN", p.run},
+                             {"BLOCK", p.block},
+                             {"PITCH", p.pitch},
+                             {"SAFE", op.in(0).shape().count() - 16}},
+                   .defines = {{"TYPE", static_cast<int>(pool.type)}, {"STEP", p.step}},
+                   .dims = 2,
+                   .global = Grid(p.parts, DivideUp(lines, p.run)),
+                   .flops = static_cast<double>(count) * static_cast<double>(wx.size * wy.size)}};
+}
+
+/// Windows that cover planes.
+Result<KernelOffer> AcceptsPlanes(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  if (!IsWide(op.in(0)) || !IsWide(op.out(0))) return refuse("not of types for vectors");
+  const pooling::Pool pool = PoolOf(op);
+  for (const Window& w : pool.axes) {
+    if (w.front != 0 || w.size != w.in || w.out(pool.round) != 1)
+      return refuse("windows that do not cover the planes");
+  }
+  return KernelOffer{.epilogue = KernelSpec::Epilogue::kLanes, .stores_once = true};
+}
+Result<Launches> Planes(const OpView& op, const KernelRequest& request) {
+  constexpr int64_t kCellsOfItem = 16384;  // reads that are worth the start of a work-item
+  const int64_t planes = op.out(0).shape().count(), count = op.in(0).shape().count();
+  const int64_t cells = count / planes, groups = DivideUp(planes, 16);
+  const int64_t fair = DivideUp(groups, 4 * static_cast<int64_t>(request.caps.compute_units));
+  const int64_t run = std::max<int64_t>(std::min(kCellsOfItem / (16 * cells), fair), 1);
+  return Launches{
+      {.source = "pool_planes.cl",
+       .entry = "pool_planes",
+       .operands = {In(0, "X"), Out(0, "Y")},
+       .sizes = {{"CELLS", cells}, {"PLANES", planes}, {"RUN", run}, {"SAFE", count - 16}},
+       .defines = {{"TYPE", static_cast<int>(PoolOf(op).type)}},
+       .global = Grid(DivideUp(groups, run)),
+       .flops = static_cast<double>(count)}};
 }
 
 /// Over blocks of 16 channels; windows that cover the input may leave plain results.
@@ -149,6 +250,8 @@ Result<Launches> BytesInBlocks(const OpView& op, const KernelRequest& request) {
 }
 constexpr TensorForm kPlain = TensorForm::kPlain, kBlocked = TensorForm::kBlocked;
 constexpr KernelCandidate kKernels[] = {
+    {"planes", AcceptsPlanes, Planes},
+    {"rows", AcceptsRows, Rows},
     {"general", nullptr, General, {KernelSpec::Epilogue::kScalar}},
     {"blocks to plain", AcceptsBlocks, Blocks, {}, false, kBlocked, kPlain},
     {"blocks", AcceptsBlocks, Blocks, {}, false, kBlocked, kBlocked},
@@ -196,22 +299,74 @@ void Cases(CaseMaker& make) {
       make.Of(of({7, 5}, {1, 1})).In(whole, -3, 3).Note("windows that cover bytes");
     }
     make.Of(of({2, 2}, {2, 2})).In(F32({17, 3, 2})).Note("rank 3");
+    for (uint32_t step : {1u, 2u, 3u}) {
+      for (int64_t width : {14, 15, 16, 17, 18, 31, 33, 35, 67}) {
+        make.Of(of({3, 2}, {step, 1}, PadType::AUTO, {1, 1, 1, 0}))
+            .In(F32({width, 4, 9, 1}))
+            .Note("lines around vectors");
+      }
+      make.Of(of({4, 12}, {step, 12}, PadType::AUTO, {3, 2, 1, 1}))
+          .In(F32({600, 46, 5, 1}))
+          .Note("fewer lines at a time than a work-item has");
+      make.Of(of({5, 1}, {step, 1}, PadType::AUTO, {2, 2, 0, 0}))
+          .In(F32({1200 * step, 2, 1, 1}))
+          .Note("parts of lines");
+      make.Of(of({9, 40}, {step, 1}, PadType::AUTO, {4, 4, 20, 0}))
+          .In(F32({450, 35, 1, 1}))
+          .Note("parts of lines, high windows");
+      // Of a stride of 2 below.
+      if (step == 2 || type == PoolType::L2 || type == PoolType::AVG_ANDROID) continue;
+      make.Of(of({3, 3}, {step, 1}, PadType::SAME))
+          .In(F32({37, 3, 3, 1}))
+          .Note("types of lines")
+          .EachType();
+    }
+    make.Of(of({2, 2}, {1, 5})).In(F32({19, 23, 4, 1})).Note("rows that no window has");
+    make.Of(of({1, 1}, {16, 2})).In(F32({259, 3, 2, 1})).Note("the longest stride of lines");
+    make.Of(of({3, 2}, {17, 2})).In(F32({259, 3, 2, 1})).Note("a longer stride");
+    make.Of(of({30, 400}, {1, 1}, PadType::AUTO, {9, 0, 8, 0}))
+        .In(F32({33, 397, 1, 1}))
+        .Note("windows too large for lines");
+    for (int64_t width : {1, 2, 3, 5, 8, 11}) {
+      for (int64_t planes : {1, 15, 16, 35}) {
+        const std::array<uint32_t, 2> size = {static_cast<uint32_t>(width), 3};
+        make.Of(of(size, size)).In(F32({width, 3, planes, 1})).Note("planes around vectors");
+      }
+    }
+    make.Of(of({5, 4}, {0, 0})).In(F32({5, 4, 19, 2})).Note("planes");
+    if (type == PoolType::MAX || type == PoolType::AVG)
+      make.Of(of({5, 4}, {0, 0})).In(F32({5, 4, 19, 2})).Note("types of planes").EachType();
+    make.Of(of({3, 3}, {3, 3}, PadType::AUTO, {0, 3, 0, 0}))
+        .In(F32({3, 3, 5, 1}))
+        .Note("windows as large as planes, one of them outside");
     make.Of(of({5, 3}, {0, 0})).In(F32({5, 3, 4, 1})).Note("stride 0");
     make.Of(of({3, 3}, {2, 2}, PadType::AUTO, {2, 2, 2, 2}))
         .In(F32({2, 1, 3, 1}))
         .Note("pads as large as the input");
-    make.Of(of({3, 3}, {2, 2}, PadType::SAME)).In(F32({13, 9, 3, 1})).Note("types").EachType();
+    make.Of(of({3, 3}, {2, 2}, PadType::SAME)).In(F32({37, 9, 3, 1})).Note("types").EachType();
   }
   const double inf = std::numeric_limits<double>::infinity();
-  for (uint32_t step : {1, 2}) {
-    make.Of(Pool2dAttrs{PoolType::MAX, PadType::AUTO, {2, 2}, {step, step}})
-        .In(F32({21, 5, 2}))
-        .Values({1, -2, std::numeric_limits<double>::quiet_NaN(), 3, -inf, -1, 0.5, 2, inf, -3, 4})
-        .Note("infinities, NaN");
+  const std::vector<double> limits = {
+      1, -2, std::numeric_limits<double>::quiet_NaN(), 3, -inf, -1, 0.5, 2, inf, -3, 4};
+  for (uint32_t step : {1, 2, 3}) {
+    for (const Shape& shape : {Shape{21, 5, 2}, Shape{21, 5, 2, 1}}) {
+      make.Of(Pool2dAttrs{PoolType::MAX, PadType::AUTO, {2, 2}, {step, step}})
+          .In(F32(shape))
+          .Values(limits)
+          .Note("infinities, NaN");
+    }
   }
+  make.Of(Pool2dAttrs{PoolType::MAX, PadType::AUTO, {5, 4}, {1, 1}})
+      .In(F32({5, 4, 37, 1}))
+      .Values(limits)
+      .Note("planes of infinities, NaN");
   make.Of(Pool2dAttrs{PoolType::MAX, PadType::SAME, {3, 3}, {2, 2}})
       .In(F32({112, 112, 64, 1}))
       .Note("max 3x3, 64 channels")
+      .Bench();
+  make.Of(Pool2dAttrs{PoolType::AVG_ANDROID, PadType::SAME, {3, 3}, {1, 1}})
+      .In(F32({28, 28, 192, 1}))
+      .Note("average 3x3, 192 channels")
       .Bench();
   make.Of(Pool2dAttrs{PoolType::AVG, PadType::VALID, {7, 7}, {7, 7}})
       .In(F32({7, 7, 2048, 1}))
