@@ -215,7 +215,7 @@ TEST(DeclaredTypes, WhatIsListedIsAcceptedAndAllElseIsRefused) {
 /// would never be tested.
 TEST(Kernels, EachCandidateTakesACase) {
   DeviceCaps dot;
-  dot.is_cpu = dot.shared_memory = dot.register_tiles_pay = true;
+  dot.is_cpu = dot.shared_memory = dot.register_tiles_pay = dot.has_double = true;
   dot.compute_units = 2;
   DeviceCaps tiles = dot;
   dot.dot_product_u8s8 = dot.dot_product_bf16 = true;
