@@ -62,7 +62,16 @@ void Cases(CaseMaker& make) {
     make.Of(Pool1dAttrs{type, PadType::AUTO, 3, 2, {2, 2}})
         .In(F32({2, 3, 1}))
         .Note("pads as large as the input");
-    make.Of(Pool1dAttrs{type, PadType::SAME, 3, 2}).In(F32({13, 3, 2})).Note("types").EachType();
+    for (uint32_t step : {1u, 2u, 3u}) {
+      make.Of(Pool1dAttrs{type, PadType::AUTO, 5, step, {2, 3}})
+          .In(F32({1100 * step, 3, 1}))
+          .Note("parts of lines");
+      make.Of(Pool1dAttrs{type, PadType::AUTO, 4, step, {1, 2}})
+          .In(F32({67, 5, 3}))
+          .Note("several lines at a time");
+    }
+    make.Of(Pool1dAttrs{type, PadType::AUTO, 83, 0}).In(F32({83, 19, 2})).Note("whole lines");
+    make.Of(Pool1dAttrs{type, PadType::SAME, 3, 2}).In(F32({37, 3, 2})).Note("types").EachType();
   }
   make.Of(Pool1dAttrs{PoolType::MAX, PadType::SAME, 3, 2})
       .In(F32({4000, 64, 1}))
