@@ -70,7 +70,7 @@ void Cases(CaseMaker& make) {
           .In(F32({67, 5, 3}))
           .Note("several lines at a time");
     }
-    make.Of(Pool1dAttrs{type, PadType::AUTO, 83, 0}).In(F32({83, 19, 2})).Note("whole lines");
+    make.Of(Pool1dAttrs{type, PadType::AUTO, 87, 0}).In(F32({87, 19, 2})).Note("whole lines");
     make.Of(Pool1dAttrs{type, PadType::SAME, 3, 2}).In(F32({37, 3, 2})).Note("types").EachType();
   }
   make.Of(Pool1dAttrs{PoolType::MAX, PadType::SAME, 3, 2})
