@@ -2,13 +2,17 @@
 #include "support/conformance.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <new>
 #include <set>
 #include <sstream>
 
@@ -26,7 +30,21 @@ namespace tim::vx::conformance {
 namespace {
 
 constexpr size_t kGuard = 256;  // bytes, a multiple of the alignment of tensors
-constexpr size_t kAlign = 128;
+
+/// What runs, for the message of a crash.
+char running[2000] = "";
+void Crashed(int) {
+  (void)!write(STDERR_FILENO, running, std::strlen(running));
+  std::signal(SIGSEGV, SIG_DFL);  // which the same instruction meets again
+}
+/// Kernels that read behind an input meet a page that nobody may touch.
+void Announce(const std::vector<NamedCase>& cases) {
+  static const bool once = std::signal(SIGSEGV, Crashed) != SIG_ERR;
+  (void)once;
+  std::string text = "a crash, perhaps a read behind an input, in one of these (--chunk=1):\n";
+  for (const NamedCase& named : cases) text += "  " + named.text + "\n";
+  running[text.copy(running, sizeof running - 1)] = 0;
+}
 
 std::byte GuardByte(size_t i) { return static_cast<std::byte>((i * 37 + 11) & 0xFF); }
 
@@ -57,6 +75,7 @@ class Chunk {
       : cases_(cases), options_(options), bf16_(bf16) {}
 
   std::vector<Outcome> Run() {
+    Announce(cases_);
     for (size_t k = 0; k < cases_.size(); ++k) Add(k);
     Select();
     std::string trouble;
@@ -337,15 +356,23 @@ bool Matches(const NamedCase& named, const std::string& filter) {
   return true;
 }
 
-GuardedBlock::GuardedBlock(size_t bytes) : bytes_(bytes) {
-  const size_t total = (2 * kGuard + bytes + kAlign - 1) / kAlign * kAlign;
-  block_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(std::aligned_alloc(kAlign, total)),
-                                      [](std::byte* p) { std::free(p); });
-  begin_ = block_.get() + kGuard;
-  for (size_t i = 0; i < kGuard; ++i) {
-    block_.get()[i] = GuardByte(i);
-    begin_[bytes_ + i] = GuardByte(i);
+GuardedBlock::GuardedBlock(size_t bytes, For use)
+    : bytes_(bytes), behind_(use == For::kReading ? 0 : kGuard) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t whole = (kGuard + bytes + behind_ + page - 1) / page * page, total = whole + page;
+  void* const pages =
+      mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  block_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(pages),
+                                      [=](std::byte* p) { munmap(p, total); });
+  if (use == For::kReading) {
+    mprotect(block_.get() + whole, page, PROT_NONE);
+    begin_ = block_.get() + whole - bytes;
+  } else {
+    begin_ = block_.get() + kGuard;
   }
+  for (size_t i = 0; i < kGuard; ++i) (begin_ - kGuard)[i] = GuardByte(i);
+  for (size_t i = 0; i < behind_; ++i) begin_[bytes_ + i] = GuardByte(i);
   storage_ = base::Storage::Wrap(begin_, bytes_);
 }
 
@@ -353,10 +380,10 @@ void GuardedBlock::Fill(uint8_t pattern) { std::memset(begin_, pattern, bytes_);
 
 std::string GuardedBlock::Damage() const {
   for (size_t i = kGuard; i-- > 0;) {
-    if (block_.get()[i] != GuardByte(i))
+    if ((begin_ - kGuard)[i] != GuardByte(i))
       return fmt::format("byte {} before the tensor was overwritten", kGuard - i);
   }
-  for (size_t i = 0; i < kGuard; ++i) {
+  for (size_t i = 0; i < behind_; ++i) {
     if (begin_[bytes_ + i] != GuardByte(i))
       return fmt::format("byte {} behind the tensor was overwritten", i);
   }
@@ -364,7 +391,7 @@ std::string GuardedBlock::Damage() const {
 }
 
 int TestGraph::AddInput(const TensorType& type, bool constant, const void* data) {
-  GuardedBlock block(type.bytes());
+  GuardedBlock block(type.bytes(), GuardedBlock::For::kReading);
   std::memcpy(block.data(), data, type.bytes());
   ir::Value v;
   v.type = type;
@@ -408,7 +435,7 @@ Status TestGraph::AddOp(std::shared_ptr<const OpDef> def, const AnyAttrs& attrs,
   for (int v : outputs) {
     ir::Value& value = graph_.value(v);
     if (value.role != ir::Role::kOutput) continue;
-    GuardedBlock block(value.type.bytes());
+    GuardedBlock block(value.type.bytes(), GuardedBlock::For::kWriting);
     value.storage = block.storage();
     index_of_[static_cast<size_t>(v)] = static_cast<int>(outputs_.size());
     outputs_.push_back({v, std::move(block), {}, {}});

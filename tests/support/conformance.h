@@ -40,10 +40,12 @@ std::vector<NamedCase> CasesOf(const OpDef& def);
 /// True when `filter` is the line itself or names the op and words that all occur in the line.
 bool Matches(const NamedCase& named, const std::string& filter);
 
-/// Memory of one tensor between guard bytes.
+/// Memory of one tensor between guard bytes, or, of one that is only read, between such bytes and a
+/// page that nobody may touch.
 class GuardedBlock {
  public:
-  explicit GuardedBlock(size_t bytes);
+  enum class For { kReading, kWriting };
+  GuardedBlock(size_t bytes, For use);
   std::byte* data() const { return begin_; }
   size_t bytes() const { return bytes_; }
   const std::shared_ptr<base::Storage>& storage() const { return storage_; }
@@ -52,7 +54,7 @@ class GuardedBlock {
   std::string Damage() const;
 
  private:
-  size_t bytes_ = 0;
+  size_t bytes_ = 0, behind_ = 0;  // guard bytes behind
   std::shared_ptr<std::byte> block_;
   std::byte* begin_ = nullptr;
   std::shared_ptr<base::Storage> storage_;
