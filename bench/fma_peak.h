@@ -6,6 +6,8 @@
 #include <sched.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <algorithm>
@@ -43,6 +45,20 @@ __attribute__((target("avx2,fma"))) inline double Fma256(int64_t rounds) {
   benchmark::DoNotOptimize(sum);
   return 12.0 * 8 * 2 * static_cast<double>(rounds);
 }
+#elif defined(__aarch64__)
+inline double FmaNeon(int64_t rounds) {
+  float32x4_t a[24];
+  for (int i = 0; i < 24; ++i) a[i] = vdupq_n_f32(1.0f + static_cast<float>(i));
+  const float32x4_t b = vdupq_n_f32(0.999999f), c = vdupq_n_f32(1e-6f);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 24
+    for (int i = 0; i < 24; ++i) a[i] = vfmaq_f32(a[i], b, c);
+  }
+  float32x4_t sum = a[0];
+  for (int i = 1; i < 24; ++i) sum = vaddq_f32(sum, a[i]);
+  benchmark::DoNotOptimize(sum);
+  return 24.0 * 4 * 2 * static_cast<double>(rounds);
+}
 #endif
 
 /// Multiply-adds in registers; the operations that were done, 0 for an unknown processor.
@@ -50,6 +66,8 @@ inline double FmaRun(int64_t rounds) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return Fma512(rounds);
   if (__builtin_cpu_supports("fma")) return Fma256(rounds);
+#elif defined(__aarch64__)
+  return FmaNeon(rounds);
 #endif
   (void)rounds;
   return 0;

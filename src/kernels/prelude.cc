@@ -770,8 +770,17 @@ std::string EntryName(const VariantText& variant, size_t index) {
 }
 
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,
-                            const std::string& override_dir, const std::string& between) {
-  std::string text;
+                            const std::string& override_dir, const std::string& between,
+                            const std::string& behind) {
+  // On ARM a compiler puts functions of PoCL's library into those that have all of its features,
+  // which kernels have not by themselves: each fma would be a call whose vectors go through memory.
+  std::string text =
+      "#if defined(__aarch64__) && defined(__clang_major__) && __clang_major__ >= 15\n"
+      "#define TIMCL_LIKE_THE_LIBRARY\n"
+      "#pragma clang attribute push(__attribute__((target(\"neon,outline-atomics,v8a\"))), "
+      "apply_to "
+      "= function)\n"
+      "#endif\n";
   for (const char* name : {"tensor.clh", "vector_math.clh"}) {
     const auto header = FindSource(name, override_dir);
     text += fmt::format("#line 1 \"{}\"\n{}", name, header.ok() ? *header : std::string());
@@ -783,7 +792,7 @@ std::string AssembleProgram(const std::vector<const VariantText*>& variants,
     text += variants[i]->text;
     text += fmt::format("#undef FN\n#undef {}\n", variants[i]->entry);
   }
-  return text;
+  return text + behind + "#ifdef TIMCL_LIKE_THE_LIBRARY\n#pragma clang attribute pop\n#endif\n";
 }
 
 }  // namespace tim::vx::kernels

@@ -120,15 +120,20 @@ DeviceEntry Describe(const cl::Platform& platform, const cl::Device& device) {
   caps.shared_memory = caps.is_cpu && device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() == CL_TRUE;
   caps.buffer_alignment =
       std::max<size_t>(128, device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8);
-  const cl_uint floats = device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>();
 #if defined(__x86_64__) || defined(__i386__)
+  const cl_uint floats = device.getInfo<CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT>();
   // AVX-512 doubled both.
   caps.vector_floats = floats >= 16 ? 16 : floats >= 8 ? 8 : 4;
   caps.vector_registers = floats >= 16 ? 32 : 16;
   // A CPU device is this machine's own CPU, so the architecture of the build is that of the device.
   caps.register_tiles_pay = e.pocl && caps.is_cpu && floats >= 8;
 #else
-  caps.vector_floats = 4;  // NEON
+  caps.vector_floats = 4;
+#endif
+#if defined(__aarch64__)
+  // NEON: PoCL prefers single floats there; its compiler keeps a tile of 6 by 16 sums in 24 of the
+  // 32 registers.
+  caps.register_tiles_pay = e.pocl && caps.is_cpu;
 #endif
 #if defined(__x86_64__)
   // 16 floats: PoCL compiles for AVX-512, so that its registers can be named. A device of another

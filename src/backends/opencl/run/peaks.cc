@@ -14,8 +14,9 @@
 namespace tim::vx::opencl {
 namespace {
 
-/// CHAINS of multiply-adds, as many as the registers hold, hide the latency of one (4 cycles, two
-/// per cycle); what a work-item reads it copies, so traffic counts twice.
+/// CHAINS of multiply-adds (OpenCL allows one instruction for both, and PoCL takes it), as many as
+/// the registers hold, hide the latency of one (4 cycles, two per cycle); what a work-item reads it
+/// copies, so traffic counts twice.
 constexpr char kSource[] = R"(
 kernel void peak_fma(global float* out, int steps, float m, float c) {
   float16 a[CHAINS];
@@ -23,7 +24,7 @@ kernel void peak_fma(global float* out, int steps, float m, float c) {
   for (int i = 0; i < CHAINS; ++i) a[i] = (float16)(out[get_global_id(0)] + i);
   for (int s = 0; s < steps; ++s) {
 #pragma unroll
-    for (int i = 0; i < CHAINS; ++i) a[i] = fma(a[i], (float16)m, (float16)c);
+    for (int i = 0; i < CHAINS; ++i) a[i] = a[i] * (float16)m + (float16)c;
   }
   float16 sum = 0;
 #pragma unroll
