@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tim/vx/lines.h"
 #include "tim/vx/op_kit.h"
 #include "tim/vx/ops/maxpoolgrad.h"
 #include "tim/vx/ops/maxpoolwithargmax2.h"
@@ -138,6 +139,36 @@ Result<Launches> ArgmaxGeneral(const OpView& op, const KernelRequest&) {
        .local = {64, 1, 1}}};
 }
 
+/// Whole vectors of results.
+template <Windows (*kWindows)(const OpView&)>
+Result<KernelOffer> AcceptsVectors(const OpView& op, const KernelRequest& request) {
+  auto refuse = [](const char* why) { return Status::Error(Code::kUnsupported, why); };
+  if (!request.caps.register_tiles_pay) return refuse("register tiles do not pay on this device");
+  if (!IsWide(op.in(0)) || !IsWide(op.out(0))) return refuse("not of types for vectors");
+  const Windows w = kWindows(op);
+  if (w.x.stride > 16) return refuse("a stride beyond 16");
+  const Shape& y = op.out(0).shape();
+  if (!w.x.Meets(y[0]) || !w.y.Meets(y[1])) return refuse("a window lies outside of the input");
+  return KernelOffer{KernelSpec::Epilogue::kLanes};
+}
+template <Windows (*kWindows)(const OpView&), bool kLocal>
+Result<Launches> Vectors(const OpView& op, const KernelRequest& request) {
+  const Windows w = kWindows(op);
+  const Shape& y = op.out(0).shape();
+  const int64_t lines = y.count() / y[0], run = lines::RunOf(request, lines, w.x.in * w.y.stride);
+  KernelSpec spec;
+  spec.source = "maxpool_argmax16.cl";
+  spec.entry = "maxpool_argmax16";
+  spec.operands = {In(0, "X"), Out(0, "Y"), Out(1, "I")};
+  spec.sizes = SizesOf(w, y[0], y[1], lines);
+  spec.sizes.emplace_back("RUN", run);
+  const int64_t step = w.x.stride <= 2 ? w.x.stride : 0;
+  spec.sizes.emplace_back("STARTS", std::max(op.in(0).shape().count() - 16 * step + 1, int64_t{0}));
+  spec.defines = {{"LOCAL", kLocal}, {"WHOLE", IsInteger(op.in(0).dtype())}, {"STEP", step}};
+  spec.global = Grid(DivideUp(lines, run));
+  return Launches{spec};
+}
+
 /// Both outputs of an argmax pool have the same shape.
 Result<Shapes> InferArgmax(const OpView& op) { return Shapes{PooledShape(op), PooledShape(op)}; }
 
@@ -164,12 +195,31 @@ void ArgmaxCases(CaseMaker& make, const TensorType& index) {
   add({PadType::AUTO, {3, 2}, {1, 1}}, {9, 5, 2, 1}, "windows that overlap");
   add({}, {7, 5, 2, 1}, "positions beyond the input", {6, 4, 2, 1});
   add({}, {7, 5, 2, 1}, "fewer positions", {2, 1, 2, 1});
-  make.Of(ArgmaxAttrs{PadType::SAME})
-      .In(F32({9, 6, 2, 1}))
-      .Values({2, 2, -1, kNaN, kNaN, 3, -kInf, -kInf, kInf, 1, kInf})
-      .Out(F32())
-      .Out(index)
-      .Note("equal cells, infinities, NaN");
+  for (int64_t width : {1, 2, 15, 16, 17, 30, 31, 32, 33, 34, 63, 66}) {
+    for (uint32_t stride : {1, 2, 3}) {
+      make.Of(ArgmaxAttrs{PadType::SAME, {3, 2}, {stride, 2}})
+          .In(U8({width, 12, 4}), 0, 0.2)
+          .Out(U8())
+          .Out(index)
+          .Note("around vectors, ties");
+    }
+  }
+  add({}, {37, 22, 17}, "many lines");
+  add({PadType::VALID, {5, 3}, {1, 1}}, {35, 12, 10}, "many lines, windows that overlap");
+  add({PadType::SAME, {2, 2}, {16, 2}}, {250, 4, 9}, "the longest stride of vectors");
+  add({PadType::VALID, {2, 2}, {17, 2}}, {250, 4, 9}, "a longer stride");
+  const std::vector<double> values[] = {
+      {2, 2, -1, kNaN, kNaN, 3, -kInf, -kInf, kInf, 1, kInf}, {0, -0.0, -0.0, -1}, {-kInf}};
+  for (const std::vector<double>& v : values) {
+    for (const Shape& shape : {Shape{9, 7, 2, 1}, Shape{45, 11, 3, 1}}) {
+      make.Of(ArgmaxAttrs{PadType::SAME, {3, 3}, {2, 2}})
+          .In(F32(shape))
+          .Values(v)
+          .Out(F32())
+          .Out(index)
+          .Note("equal cells, infinities, NaN");
+    }
+  }
   make.Of(ArgmaxAttrs{}).In(I32({8, 6, 2})).Out(I32()).Out(index).Note("integers");
   make.Of(ArgmaxAttrs{PadType::SAME})
       .In(F32({7, 5, 2, 2}))
@@ -177,13 +227,22 @@ void ArgmaxCases(CaseMaker& make, const TensorType& index) {
       .Out(index)
       .Note("types")
       .EachType();
+  make.Of(ArgmaxAttrs{PadType::SAME, {3, 3}, {1, 2}})
+      .In(F32({37, 5, 2, 2}))
+      .Out(F32())
+      .Out(index)
+      .Note("types of vectors")
+      .EachType();
   make.Of(ArgmaxAttrs{}).In(F32({112, 112, 64, 1})).Out(F32()).Out(index).Note("2x2").Bench();
+  make.Of(ArgmaxAttrs{}).In(U8({112, 112, 64, 1})).Out(U8()).Out(index).Note("bytes").Bench();
 }
 
 void LocalCases(CaseMaker& make) { ArgmaxCases(make, cases::Plain(DataType::UINT8)); }
 void GlobalCases(CaseMaker& make) { ArgmaxCases(make, cases::I32()); }
 
-constexpr KernelCandidate kLocalKernels[] = {{"general", nullptr, ArgmaxGeneral<TwoByTwo, true>}};
+constexpr KernelCandidate kLocalKernels[] = {
+    {"vectors", AcceptsVectors<TwoByTwo>, Vectors<TwoByTwo, true>},
+    {"general", nullptr, ArgmaxGeneral<TwoByTwo, true>}};
 constexpr OpDef kMaxpoolWithArgmax = {.name = "MaxpoolWithArgmax",
                                       .outputs = "output index",
                                       .types = "real|i32 -> real|i32, u8|i16",
@@ -198,7 +257,9 @@ constexpr OpDef kMaxpoolWithArgmax = {.name = "MaxpoolWithArgmax",
                                       .tolerance = Tolerance::Exact(),
                                       .cases = TIMCL_CASES(LocalCases)};
 
-constexpr KernelCandidate kGlobalKernels[] = {{"general", nullptr, ArgmaxGeneral<AsGiven, false>}};
+constexpr KernelCandidate kGlobalKernels[] = {
+    {"vectors", AcceptsVectors<AsGiven>, Vectors<AsGiven, false>},
+    {"general", nullptr, ArgmaxGeneral<AsGiven, false>}};
 constexpr OpDef kMaxpoolWithArgmax2 = {.name = "MaxpoolWithArgmax2",
                                        .outputs = "output index",
                                        .types = "real|i32 -> real|i32, i32",

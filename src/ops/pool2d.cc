@@ -223,11 +223,8 @@ Result<KernelOffer> AcceptsBytes(const OpView& op, const KernelRequest& request)
   const pooling::Pool pool = PoolOf(op);
   if (pool.type == PoolType::L2) return refuse("not the root of the mean square");
   const Shape& y = op.out(0).shape();
-  for (size_t d = 0; d < 2; ++d) {
-    const Window& w = pool.axes[d];
-    if (w.front >= w.size || (y[d] - 1) * w.stride - w.front >= w.in)
-      return refuse("a window lies outside of the input");
-  }
+  if (!pool.axes[0].Meets(y[0]) || !pool.axes[1].Meets(y[1]))
+    return refuse("a window lies outside of the input");
   if (request.out == TensorForm::kPlain && y[0] * y[1] > 1)
     return refuse("several positions, which a plain result would scatter");
   return KernelOffer{KernelSpec::Epilogue::kLanes};

@@ -55,12 +55,14 @@ inline int64_t RunOf(const KernelRequest& request, int64_t items, int64_t number
   return std::clamp<int64_t>(4096 / numbers, 1, share);
 }
 
-/// The launch of such a kernel, `entry` of <entry>.cl.
+/// The launch of such a kernel, `entry` of <entry>.cl, which does `at_once` pieces of work side by
+/// side.
 inline KernelSpec VectorLaunch(const KernelRequest& request, const std::string& entry,
-                               const Shape::Lines& lines) {
+                               const Shape::Lines& lines, int64_t at_once = 1) {
   const bool across = lines.inner > 1;
   const int64_t items = lines.outer * (across ? DivideUp(lines.inner, 16) : 1);
-  const int64_t run = RunOf(request, items, lines.n * (across ? 16 : 1));
+  const int64_t numbers = at_once * lines.n * (across ? 16 : 1);
+  const int64_t run = at_once * RunOf(request, DivideUp(items, at_once), numbers);
   KernelSpec spec;
   spec.source = entry + ".cl";
   spec.entry = entry;

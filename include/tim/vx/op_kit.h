@@ -45,6 +45,9 @@ struct Window {
     const int64_t up = round == RoundType::CEILING ? stride - 1 : 0;
     return room < 0 ? 0 : (room + up) / stride + 1;
   }
+  /// Whether a cell of the input lies between the first and the last tap of each of `count`
+  /// positions.
+  bool Meets(int64_t count) const { return front < reach() && (count - 1) * stride - front < in; }
 };
 /// SAME: ceil(in / stride) positions, the odd cell goes to the rear. VALID: no pads. AUTO and NONE:
 /// `front` and `rear` as given. A dilation of 0 counts as 1, and so does a stride of 0.
