@@ -57,7 +57,7 @@
 #define CELLS16(i) LOAD16(X + (i))
 #endif
 #define CELL(i) LOAD(X, i)
-#define MULTIPLY_ADD(sum, x, w) sum = fma(x, w, sum)
+#define MULTIPLY_ADD(sum, x, w) sum = FMA(x, w, sum)
 #endif
 #define NR (16 * NV)
 #define MOST_CELLS 8192  // copied

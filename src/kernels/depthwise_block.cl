@@ -67,7 +67,7 @@ TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
             for (int i = 0; i < MX; ++i) {
               const int kh = v - r * STRIDE, kw = u - i * STRIDE;
               if (kh >= 0 && kh < K && kw >= 0 && kw < K)
-                acc[r * MX + i][0] = fma(x, w[kh * K + kw], acc[r * MX + i][0]);
+                acc[r * MX + i][0] = FMA(x, w[kh * K + kw], acc[r * MX + i][0]);
             }
         }
       STORE_TILE(acc, image, block, x0, y0, own_x, y0);
@@ -105,12 +105,12 @@ TILE_FUNCTION(strip)(PARAMETERS, int strip, int block, int blocks, int image) {
         if (ix >= 0 && ix + (MX - 1) * STRIDE_X < IW) {
 #pragma unroll
           for (int i = 0; i < MX; ++i)
-            acc[i][0] = fma(READ16(from + i * STRIDE_X * 16), w, acc[i][0]);
+            acc[i][0] = FMA(READ16(from + i * STRIDE_X * 16), w, acc[i][0]);
         } else {
 #pragma unroll
           for (int i = 0; i < MX; ++i)
             if (ix + i * STRIDE_X >= 0 && ix + i * STRIDE_X < IW)
-              acc[i][0] = fma(READ16(from + i * STRIDE_X * 16), w, acc[i][0]);
+              acc[i][0] = FMA(READ16(from + i * STRIDE_X * 16), w, acc[i][0]);
         }
       }
     }

@@ -99,7 +99,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int plane, int planes) {
         row = AS_GLOBAL(line, const pixel_t);
       }
 #pragma unroll
-      for (int i = 0; i < COLUMNS; ++i) column[i] = convert_float16(as_uchar16(row[i]));
+      for (int i = 0; i < COLUMNS; ++i) column[i] = CONVERT_TO(float16, as_uchar16(row[i]));
 #endif
 #pragma unroll
       for (int t = 0; t < MY; ++t) {
@@ -118,7 +118,7 @@ TILE_FUNCTION(tile)(PARAMETERS, int strip, int plane, int planes) {
 #else
 #pragma unroll
           for (int kw = 0; kw < KW; ++kw)
-            acc[t][i] = fma(column[i * STEP + kw], vload16(kh * KW + kw, w), acc[t][i]);
+            acc[t][i] = FMA(column[i * STEP + kw], TIMCL_FLOATS(w + 16 * (kh * KW + kw)), acc[t][i]);
 #endif
         }
       }

@@ -14,22 +14,22 @@ inline float16 FN(over_power)(float16 x, float16 e, float BETA) {
   const ulong2 quarters = halves.lo | halves.hi;
   if (quarters.x | quarters.y) return x / pow(e, (float16)BETA);
   const float16 u = as_float16(as_int16(e) - (n << 23)) - 1.0f, scale = convert_float16(n);
-  float16 p = fma(u, (float16)0.123109683f, (float16)-0.205861881f);
-  p = fma(p, u, (float16)0.216078222f);
-  p = fma(p, u, (float16)-0.239169881f);
-  p = fma(p, u, (float16)0.287903249f);
-  p = fma(p, u, (float16)-0.360693276f);
-  p = fma(p, u, (float16)0.480910748f);
-  p = fma(p, u, (float16)-0.721347451f);
-  p = fma(p, u, (float16)1.44269502f);
+  float16 p = FMA(u, (float16)0.123109683f, (float16)-0.205861881f);
+  p = FMA(p, u, (float16)0.216078222f);
+  p = FMA(p, u, (float16)-0.239169881f);
+  p = FMA(p, u, (float16)0.287903249f);
+  p = FMA(p, u, (float16)-0.360693276f);
+  p = FMA(p, u, (float16)0.480910748f);
+  p = FMA(p, u, (float16)-0.721347451f);
+  p = FMA(p, u, (float16)1.44269502f);
   const float16 fraction = p * u * -BETA;
-  const float16 z = fma(scale, (float16)-BETA, fraction) + 12582912.0f;
-  const float16 r = fma(scale, (float16)-BETA, 12582912.0f - z) + fraction;
-  float16 q = fma(r, (float16)1.326472731307149e-3f, (float16)9.671512991189957e-3f);
-  q = fma(q, r, (float16)5.550733581185341e-2f);
-  q = fma(q, r, (float16)2.4022242426872253e-1f);
-  q = fma(q, r, (float16)6.931470036506653e-1f);
-  q = fma(q, r, (float16)1.0f);
+  const float16 z = FMA(scale, (float16)-BETA, fraction) + 12582912.0f;
+  const float16 r = FMA(scale, (float16)-BETA, 12582912.0f - z) + fraction;
+  float16 q = FMA(r, (float16)1.326472731307149e-3f, (float16)9.671512991189957e-3f);
+  q = FMA(q, r, (float16)5.550733581185341e-2f);
+  q = FMA(q, r, (float16)2.4022242426872253e-1f);
+  q = FMA(q, r, (float16)6.931470036506653e-1f);
+  q = FMA(q, r, (float16)1.0f);
   return x * as_float16(as_int16(q) + (as_int16(z) << 23));
 }
 // clang-format off

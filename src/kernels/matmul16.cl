@@ -40,8 +40,8 @@ TILE_KERNEL(matmul16)(SCRATCH(A), B_PARAMETER, DATA(T)
       const double8 low = vload8(0, b), high = vload8(1, b);
 #pragma unroll
       for (int i = 0; i < MR; ++i) {
-        acc[i][0] = fma((double8)(a[i]), low, acc[i][0]);
-        acc[i][1] = fma((double8)(a[i]), high, acc[i][1]);
+        acc[i][0] = FMA((double8)(a[i]), low, acc[i][0]);
+        acc[i][1] = FMA((double8)(a[i]), high, acc[i][1]);
       }
       a += 8;
       b += 16;

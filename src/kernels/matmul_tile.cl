@@ -17,7 +17,7 @@
 #if A_PACKED && X_HALF
 #define READ16(p) vload_half16(0, p)
 #else
-#define READ16(p) vload16(0, p)
+#define READ16(p) TIMCL_FLOATS(p)
 #endif
 #define NEAR 4  // rows of B that the first-level cache runs ahead
 
@@ -83,7 +83,7 @@ TILE_KERNEL(matmul_tile)(IN(X), DATA(W), DATA(bias), OUT(Y), SIZE(M), SIZE(N), S
       for (int i = 0; i < MR; ++i) {
         const float16 w = a[row[i]];
 #pragma unroll
-        for (int j = 0; j < NV; ++j) acc[i][j] = fma(w, x[j], acc[i][j]);
+        for (int j = 0; j < NV; ++j) acc[i][j] = FMA(w, x[j], acc[i][j]);
       }
       a += step_a;
       b += step_b;

@@ -55,7 +55,7 @@ TILE_KERNEL(matrix_dot)(IN(A), IN(B)
         for (int i = 0; i < MR; ++i) {
           const float16 v = VLOAD(A, row[i] + k);
 #pragma unroll
-          for (int j = 0; j < NB; ++j) acc[i][j] = fma(v, x[j], acc[i][j]);
+          for (int j = 0; j < NB; ++j) acc[i][j] = FMA(v, x[j], acc[i][j]);
         }
       }
       if (whole < K) {
@@ -64,7 +64,7 @@ TILE_KERNEL(matrix_dot)(IN(A), IN(B)
           const float16 v = REST(VLOAD(A, row[i] + K - 16));
 #pragma unroll
           for (int j = 0; j < NB; ++j)
-            acc[i][j] = fma(v, REST(VLOAD(B, line[j] + K - 16)), acc[i][j]);
+            acc[i][j] = FMA(v, REST(VLOAD(B, line[j] + K - 16)), acc[i][j]);
         }
       }
 #pragma unroll

@@ -37,14 +37,20 @@
 #define NAME matrix_product
 #define factor_t float
 #define factors_t float16
-#define MULTIPLY_ADD(sum, w, x) sum = fma(w, x, sum)
+#define MULTIPLY_ADD(sum, w, x) sum = FMA(w, x, sum)
 #endif
 #if HALF_PANELS
 #define b_t half
 #define LOAD_B(j, p) vload_half16(j, p)
 #else
 #define b_t factor_t
+#if BF16
 #define LOAD_B(j, p) vload16(j, p)
+#elif B_FORM == 3
+#define LOAD_B(j, p) (*(const float16*)((p) + 16 * (j)))
+#else
+#define LOAD_B(j, p) TIMCL_FLOATS((p) + 16 * (j))
+#endif
 #endif
 #if A_FORM || OWN_A || BF16
 #define A_PARAMETER SCRATCH(A)

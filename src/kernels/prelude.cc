@@ -197,15 +197,15 @@ std::string LoadText(const std::string& x, const TensorType& t, bool integer_mat
 /// Sixteen neighbours from element i on, as int16 and as real numbers.
 std::string RawLanes(const std::string& x, const TensorType& t) {
   if (t.dtype == DataType::INT16)
-    return fmt::format("convert_int16(*(__global const timcl_shorts16*)({} + (i)))", x);
+    return fmt::format("CONVERT_TO(int16, *(__global const timcl_shorts16*)({} + (i)))", x);
   const std::string bytes = fmt::format("TIMCL_BYTES({} + (i))", x);
-  return t.dtype == DataType::INT8 ? "convert_int16(as_char16(" + bytes + "))"
-                                   : "convert_int16(" + bytes + ")";
+  return t.dtype == DataType::INT8 ? "CONVERT_TO(int16, as_char16(" + bytes + "))"
+                                   : "CONVERT_TO(int16, " + bytes + ")";
 }
 std::string LoadLanes(const std::string& x, const TensorType& t) {
-  if (t.dtype == DataType::FLOAT32) return fmt::format("vload16(0, {} + (i))", x);
+  if (t.dtype == DataType::FLOAT32) return fmt::format("TIMCL_FLOATS({} + (i))", x);
   if (t.dtype == DataType::FLOAT16) return fmt::format("vload_half16(0, {} + (i))", x);
-  return fmt::format("(convert_float16({0} - {1}_z) * {1}_s)", RawLanes(x, t), x);
+  return fmt::format("(CONVERT_TO(float16, {0} - {1}_z) * {1}_s)", RawLanes(x, t), x);
 }
 
 void WriteInput(Writer& w, const std::string& x, const TensorType& t, bool integer_math,
@@ -392,7 +392,7 @@ void WriteChainedInput(Writer& w, const std::string& x, const std::vector<PostOp
   w.Define(x + "_LOAD", "(i)", fmt::format("FN({0}_chain)(i, {0}[i]{1})", x, names));
   if (form == KernelSpec::Epilogue::kScalar) return;
   w.Define(x + "_VLOAD", "(i)",
-           fmt::format("FN({0}_chain16)(i, vload16(0, {0} + (i)){1})", x, names));
+           fmt::format("FN({0}_chain16)(i, TIMCL_FLOATS({0} + (i)){1})", x, names));
 }
 
 void WriteOutput(Writer& w, const std::string& y, const std::vector<PostOp>& post_ops,
@@ -770,17 +770,8 @@ std::string EntryName(const VariantText& variant, size_t index) {
 }
 
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,
-                            const std::string& override_dir, const std::string& between,
-                            const std::string& behind) {
-  // On ARM a compiler puts functions of PoCL's library into those that have all of its features,
-  // which kernels have not by themselves: each fma would be a call whose vectors go through memory.
-  std::string text =
-      "#if defined(__aarch64__) && defined(__clang_major__) && __clang_major__ >= 15\n"
-      "#define TIMCL_LIKE_THE_LIBRARY\n"
-      "#pragma clang attribute push(__attribute__((target(\"neon,outline-atomics,v8a\"))), "
-      "apply_to "
-      "= function)\n"
-      "#endif\n";
+                            const std::string& override_dir, const std::string& between) {
+  std::string text;
   for (const char* name : {"tensor.clh", "vector_math.clh"}) {
     const auto header = FindSource(name, override_dir);
     text += fmt::format("#line 1 \"{}\"\n{}", name, header.ok() ? *header : std::string());
@@ -792,7 +783,7 @@ std::string AssembleProgram(const std::vector<const VariantText*>& variants,
     text += variants[i]->text;
     text += fmt::format("#undef FN\n#undef {}\n", variants[i]->entry);
   }
-  return text + behind + "#ifdef TIMCL_LIKE_THE_LIBRARY\n#pragma clang attribute pop\n#endif\n";
+  return text;
 }
 
 }  // namespace tim::vx::kernels

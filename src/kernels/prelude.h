@@ -120,10 +120,9 @@ Result<UserMacros> MakeUserMacros(const KernelSpec& spec, const std::vector<Tens
                                   const std::string& override_dir);
 
 /// One program of several variants: tensor.clh, then `between`, then each variant, its function
-/// renamed to entry_v<index>, then `behind`.
+/// renamed to entry_v<index>.
 std::string AssembleProgram(const std::vector<const VariantText*>& variants,
-                            const std::string& override_dir, const std::string& between = "",
-                            const std::string& behind = "");
+                            const std::string& override_dir, const std::string& between = "");
 /// The kernel function of variant `index` in an assembled program.
 std::string EntryName(const VariantText& variant, size_t index);
 

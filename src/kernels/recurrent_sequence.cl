@@ -175,9 +175,9 @@ REAL(FORGET)) {
         for (int i = 0; i < ROWS; ++i)
 #pragma unroll
           for (int g = 0; g < GATES; ++g) {
-            const float16 upper = fma(convert_float16(high[i][g]), (float16)(256.0f),
+            const float16 upper = FMA(convert_float16(high[i][g]), (float16)(256.0f),
                                       convert_float16(middle[i][g]));
-            const float16 sum = fma(upper, (float16)(256.0f), convert_float16(low[i][g]));
+            const float16 sum = FMA(upper, (float16)(256.0f), convert_float16(low[i][g]));
             *(float16*)(sums + (i * GATES + g) * 16) = sum * MR[g];
           }
 #else
@@ -198,12 +198,12 @@ REAL(FORGET)) {
           for (int c = 0; c < CHAINS; ++c) {
             float16 weight[GATES];
 #pragma unroll
-            for (int g = 0; g < GATES; ++g) weight[g] = vload16(c * GATES + g, w);
+            for (int g = 0; g < GATES; ++g) weight[g] = TIMCL_FLOATS(w + 16 * (c * GATES + g));
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
               const float16 x = (float16)(h[i][k + c]);
 #pragma unroll
-              for (int g = 0; g < GATES; ++g) acc[i][g][c] = fma(x, weight[g], acc[i][g][c]);
+              for (int g = 0; g < GATES; ++g) acc[i][g][c] = FMA(x, weight[g], acc[i][g][c]);
             }
           }
           w += CHAINS * GATES * 16;
@@ -234,8 +234,8 @@ REAL(FORGET)) {
           const float16 reset = FN(activate16)(RECURRENT_ACTIVATION, GATE(1));
           const float16 recalled = *(const float16*)(sum + 32) + vload16(block, RB);
           const float16 candidate =
-              FN(activate16)(ACTIVATION, fma(reset, recalled, vload16(2, p)));
-          const float16 m = fma(z, vload16(0, C + b * LENGTH + u), (1.0f - z) * candidate);
+              FN(activate16)(ACTIVATION, FMA(reset, recalled, vload16(2, p)));
+          const float16 m = FMA(z, vload16(0, C + b * LENGTH + u), (1.0f - z) * candidate);
           PUT16(C + b * LENGTH + u, m);
 #else
           float16 c = vload16(0, C + b * LENGTH + u);
@@ -246,7 +246,7 @@ REAL(FORGET)) {
           const float16 f = FN(activate16)(RECURRENT_ACTIVATION, GATE(1) + FORGET);
           const float16 take = FN(activate16)(RECURRENT_ACTIVATION, GATE(0));
 #endif
-          c = fma(f, c, take * TANH(GATE(GATES - 2)));
+          c = FMA(f, c, take * TANH(GATE(GATES - 2)));
           if (CLIP > 0.0f) c = AT_MOST(AT_LEAST(c, -CLIP), CLIP);
           PUT16(C + b * LENGTH + u, c);
           const float16 m = FN(activate16)(RECURRENT_ACTIVATION, GATE(GATES - 1)) * TANH(c);

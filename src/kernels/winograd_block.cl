@@ -36,12 +36,12 @@
 #define ROOT 1.41421356237309505f  // sqrt(2)
 #define TIMES_B(d)                                                                        \
   {                                                                                       \
-    const float16 e1 = fma(SPLAT(-2.0f), d(2), d(4));                                     \
-    const float16 o1 = fma(SPLAT(-2.0f), d(1), d(3)) * (ROOT / 2);                        \
-    const float16 e2 = fma(SPLAT(-0.5f), d(2), d(4));                                     \
-    const float16 o2 = fma(SPLAT(-0.5f), d(1), d(3)) * ROOT;                              \
-    const float16 n0 = fma(SPLAT(-2.5f), d(2), d(0) + d(4));                              \
-    const float16 n5 = fma(SPLAT(-2.5f), d(3), d(1) + d(5));                              \
+    const float16 e1 = FMA(SPLAT(-2.0f), d(2), d(4));                                     \
+    const float16 o1 = FMA(SPLAT(-2.0f), d(1), d(3)) * (ROOT / 2);                        \
+    const float16 e2 = FMA(SPLAT(-0.5f), d(2), d(4));                                     \
+    const float16 o2 = FMA(SPLAT(-0.5f), d(1), d(3)) * ROOT;                              \
+    const float16 n0 = FMA(SPLAT(-2.5f), d(2), d(0) + d(4));                              \
+    const float16 n5 = FMA(SPLAT(-2.5f), d(3), d(1) + d(5));                              \
     d(0) = n0, d(1) = e1 + o1, d(2) = e1 - o1, d(3) = e2 + o2, d(4) = e2 - o2, d(5) = n5; \
   }
 #define TIMES_A(m, r)                                        \
@@ -49,9 +49,9 @@
     const float16 s1 = m(1) + m(2), t1 = m(1) - m(2);        \
     const float16 s2 = m(3) + m(4), t2 = m(3) - m(4);        \
     r(0) = m(0) + s1 + s2;                                   \
-    r(1) = fma(SPLAT(ROOT), t2, t1 * (ROOT / 2));            \
-    r(2) = fma(SPLAT(2.0f), s2, s1 * 0.5f);                  \
-    r(3) = m(5) + fma(SPLAT(2 * ROOT), t2, t1 * (ROOT / 4)); \
+    r(1) = FMA(SPLAT(ROOT), t2, t1 * (ROOT / 2));            \
+    r(2) = FMA(SPLAT(2.0f), s2, s1 * 0.5f);                  \
+    r(3) = m(5) + FMA(SPLAT(2 * ROOT), t2, t1 * (ROOT / 4)); \
   }
 #endif
 #define COLUMN(k) d[k][x]

@@ -662,7 +662,7 @@ class Joiner {
     for (const Variant& v : variants_) texts.push_back({v.text, v.entry, v.origin, {}});
     std::vector<const kernels::VariantText*> pointers;
     for (const kernels::VariantText& t : texts) pointers.push_back(&t);
-    const char* const between = R"(
+    std::string text = kernels::AssembleProgram(pointers, kernel_dir, R"(
 #undef KERNEL
 #undef TILE_KERNEL
 #undef WORK_ITEM
@@ -674,8 +674,9 @@ class Joiner {
 #define TILE_KERNEL(name) KERNEL(name)
 #define WORK_ITEM(d) timcl_i##d
 #define WORK_ITEMS(d) timcl_n##d
-)";
-    std::string text = "\n#line 1 \"all steps\"\n" + form_.controls(workers_, caps_);
+)");
+    text += "\n#line 1 \"all steps\"\n";
+    text += form_.controls(workers_, caps_);
     text += form_.functions;
     for (size_t v = 0; v < variants_.size(); ++v) text += StepOf(v, texts[v]);
     text += fmt::format(
@@ -692,13 +693,12 @@ class Joiner {
       memories += fmt::format("global char* m{}, ", m);
       list += fmt::format(", m{}", m);
     }
-    text += fmt::format(
-        "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
-        "void {}({}global char* m0, global const int* step, int steps{}) {{\n"
-        "  global char* memory[] = {{{}}};\n"
-        "{}}}\n",
-        kEntry, memories, form_.counters, list, body);
-    return kernels::AssembleProgram(pointers, kernel_dir, between, text);
+    return text + fmt::format(
+                      "kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
+                      "void {}({}global char* m0, global const int* step, int steps{}) {{\n"
+                      "  global char* memory[] = {{{}}};\n"
+                      "{}}}\n",
+                      kEntry, memories, form_.counters, list, body);
   }
 
   /// A function that does one step of a variant and returns where the next one stands. Not inlined:
