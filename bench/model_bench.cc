@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/fma_peak.h"
+#include "bench/machine_limits.h"
 #include "digits.h"
 #include "networks.h"
 #include "tim/vx/compile_option.h"
@@ -473,7 +473,7 @@ void Convolutions(benchmark::State& state, const std::string& name, bool winogra
   if (!winograd) options.SetOption("opencl", "without_kernels", "winograd");
   const auto ready = Prepare(*context, *network, kFloat32, options);
   if (!ready.ok()) return state.SkipWithError(ready.status().message().c_str());
-  std::vector<double> shares, of_run;
+  std::vector<double> shares, of_run, copies;
   for (auto _ : state) {
     const double before = tim::vx::bench::FmaPeak();
     const auto profile = ready->graph->Profile(5);
@@ -495,11 +495,13 @@ void Convolutions(benchmark::State& state, const std::string& name, bool winogra
     state.SetIterationTime(seconds);
     shares.push_back(flops / seconds / ((before + between) / 2));
     of_run.push_back(flops / run / ((between + after) / 2));
+    copies.push_back(tim::vx::bench::CopyRate());
     state.counters["steps"] = static_cast<double>(steps);
     state.counters["FLOP/s"] = flops / seconds;
   }
   state.counters["of_peak"] = Median(shares);
   state.counters["of_peak_in_run"] = Median(of_run);
+  state.counters["copy_B/s"] = Median(copies);
 }
 
 /// Products of square matrices, both computed before, as a share of the FMA peak that is measured
@@ -531,7 +533,7 @@ void Gemm(benchmark::State& state) {
       return state.SkipWithError("the product is wrong");
   }
   const double flops = 2.0 * n * n * n;
-  std::vector<double> shares;
+  std::vector<double> shares, copies;
   for (auto _ : state) {
     const double before = tim::vx::bench::FmaPeak();
     const double median = MedianRun(*graph, 9);
@@ -539,11 +541,13 @@ void Gemm(benchmark::State& state) {
     if (median == 0) return state.SkipWithError(graph->LastStatus().message().c_str());
     state.SetIterationTime(median);
     if (peak > 0) shares.push_back(flops / median / peak);
+    copies.push_back(bench::CopyRate());
   }
   Counters(state, *graph);
   state.counters["FLOP/s"] = benchmark::Counter(flops * static_cast<double>(state.iterations()),
                                                 benchmark::Counter::kIsRate);
   if (!shares.empty()) state.counters["of_peak"] = Median(shares);
+  state.counters["copy_B/s"] = Median(copies);
 }
 
 /// What a process of its own (--serve) says of a network, and its answer to `command`, if there is

@@ -13,7 +13,7 @@
 #include <ctime>
 
 #include "bench/bench_support.h"
-#include "bench/fma_peak.h"
+#include "bench/machine_limits.h"
 #include "tim/vx/compile_option.h"
 #include "tim/vx/ops/conv2d.h"
 #include "tim/vx/ops/elementwise.h"

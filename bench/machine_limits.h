@@ -1,6 +1,7 @@
-// What the processor can do at most in float32: independent multiply-adds in registers.
-#ifndef TIMCL_BENCH_FMA_PEAK_H_
-#define TIMCL_BENCH_FMA_PEAK_H_
+// What the machine can do at most: independent float32 multiply-adds in registers, and copies
+// from memory to memory.
+#ifndef TIMCL_BENCH_MACHINE_LIMITS_H_
+#define TIMCL_BENCH_MACHINE_LIMITS_H_
 
 #include <benchmark/benchmark.h>
 #include <sched.h>
@@ -10,9 +11,10 @@
 #include <arm_neon.h>
 #endif
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -73,25 +75,48 @@ inline double FmaRun(int64_t rounds) {
   return 0;
 }
 
-/// FLOP/s of all processors that this process may use, at the same time.
-inline double FmaPeak() {
+/// The sum of what `rate` returns on all processors that this process may use, at the same time.
+template <typename Rate>
+double OnAllProcessors(Rate rate) {
   cpu_set_t cpus;
   const int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
   std::vector<double> rates(static_cast<size_t>(count));
-  const auto work = [](double* rate) {
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < rates.size(); ++i)
+    others.emplace_back([&rates, rate, i] { rates[i] = rate(); });
+  rates[0] = rate();
+  for (std::thread& thread : others) thread.join();
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+inline double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// FLOP/s of all processors together.
+inline double FmaPeak() {
+  return OnAllProcessors([] {
     const auto start = std::chrono::steady_clock::now();
     const double flops = FmaRun(100000);
-    *rate = flops / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < rates.size(); ++i) others.emplace_back(work, &rates[i]);
-  work(&rates[0]);
-  for (std::thread& thread : others) thread.join();
-  double sum = 0;
-  for (const double rate : rates) sum += rate;
-  return sum;
+    return flops / SecondsSince(start);
+  });
+}
+
+/// Bytes per second, read and written, of copies too large for most caches. Where other virtual
+/// machines use the same memory it may be a half of what it was ten seconds before, while FmaPeak
+/// and what fits caches stay the same: a row that has it tells such a time from a slow kernel.
+inline double CopyRate() {
+  constexpr size_t kBytes = size_t{32} << 20;
+  return OnAllProcessors([] {
+    std::vector<char> from(kBytes, 1), to(kBytes, 2);  // written, so the pages are there
+    const auto start = std::chrono::steady_clock::now();
+    std::memcpy(to.data(), from.data(), kBytes);
+    benchmark::DoNotOptimize(to.data());
+    benchmark::ClobberMemory();
+    return 2.0 * kBytes / SecondsSince(start);
+  });
 }
 
 }  // namespace tim::vx::bench
 
-#endif  // TIMCL_BENCH_FMA_PEAK_H_
+#endif  // TIMCL_BENCH_MACHINE_LIMITS_H_
