@@ -89,31 +89,36 @@ double OnAllProcessors(Rate rate) {
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
-inline double SecondsSince(std::chrono::steady_clock::time_point start) {
+/// How long `f` takes.
+template <typename F>
+double Seconds(const F& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// FLOP/s of all processors together.
 inline double FmaPeak() {
   return OnAllProcessors([] {
-    const auto start = std::chrono::steady_clock::now();
-    const double flops = FmaRun(100000);
-    return flops / SecondsSince(start);
+    double flops = 0;
+    const double seconds = Seconds([&] { flops = FmaRun(100000); });
+    return flops / seconds;
   });
 }
 
-/// Bytes per second, read and written, of copies too large for most caches. Where other virtual
-/// machines use the same memory it may be a half of what it was ten seconds before, while FmaPeak
-/// and what fits caches stay the same: a row that has it tells such a time from a slow kernel.
+/// Bytes per second, read and written, of copies too large for most caches. It tells two states of
+/// a machine apart in which FmaPeak is the same: docs/speed.md, "Where weights and pixels come
+/// from".
 inline double CopyRate() {
   constexpr size_t kBytes = size_t{32} << 20;
   return OnAllProcessors([] {
     std::vector<char> from(kBytes, 1), to(kBytes, 2);  // written, so the pages are there
-    const auto start = std::chrono::steady_clock::now();
-    std::memcpy(to.data(), from.data(), kBytes);
-    benchmark::DoNotOptimize(to.data());
-    benchmark::ClobberMemory();
-    return 2.0 * kBytes / SecondsSince(start);
+    const double seconds = Seconds([&] {
+      std::memcpy(to.data(), from.data(), kBytes);
+      benchmark::DoNotOptimize(to.data());
+      benchmark::ClobberMemory();
+    });
+    return 2.0 * kBytes / seconds;
   });
 }
 

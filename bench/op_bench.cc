@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 
@@ -31,12 +30,6 @@ void FmaPeakRow(benchmark::State& state) {
   for (auto _ : state) flops += FmaRun(100000);
   if (flops == 0) return state.SkipWithError("no vector FMA known for this processor");
   state.counters["FLOP/s"] = benchmark::Counter(flops, benchmark::Counter::kIsRate);
-}
-
-double Seconds(const std::function<void()>& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// A float32 tensor copied by a kernel, half of `bytes` read and half written.

@@ -7,11 +7,11 @@
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "bench/machine_limits.h"
 #include "digits.h"
 #include "tim/vx/compile_option.h"
 #include "tim/vx/compile_report.h"
@@ -117,13 +117,8 @@ void Steps(benchmark::State& state, Way way) {
   const auto all = Prepare(state, {Thousand, false}, way);
   if (one == nullptr || all == nullptr) return;
   double seconds = 0;
-  const auto timed = [](Graph& graph) {
-    const auto start = std::chrono::steady_clock::now();
-    graph.Run();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
   for (auto _ : state) {
-    const double a = timed(*one), b = timed(*all);
+    const double a = bench::Seconds([&] { one->Run(); }), b = bench::Seconds([&] { all->Run(); });
     state.SetIterationTime(b);
     seconds += b - a;
   }
